@@ -1,0 +1,34 @@
+"""Dense semantic matching in TensorFlow and Keras: AnchorNet (CVPR 2017).
+
+Names are imported when they are first used, so that `import anchornet_tf` costs next to nothing.
+"""
+
+import importlib
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Backbone": "anchornet_tf.backbone",
+    "PCAProjection": "anchornet_tf.layers.pca_projection",
+    "Hypercolumn": "anchornet_tf.layers.hypercolumn",
+    "HypercolumnPCA": "anchornet_tf.pca",
+    "DeepDescriptor": "anchornet_tf.features.deep",
+    "FeatureMap": "anchornet_tf.features.feature_map",
+    "Flow": "anchornet_tf.matching.flow",
+    "match_pair": "anchornet_tf.matching.api",
+    "match_many": "anchornet_tf.matching.api",
+}
+
+__all__ = sorted([*_HOMES, "__version__"])
+
+
+def __getattr__(name: str):
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

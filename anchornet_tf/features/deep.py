@@ -1,0 +1,91 @@
+"""Descriptors that a network computes: hypercolumns and the trunk's own activations."""
+
+import functools
+
+import numpy as np
+import tensorflow as tf
+
+from anchornet_tf import pca
+from anchornet_tf.backbone import Backbone
+from anchornet_tf.features.feature_map import FeatureMap
+from anchornet_tf.layers.hypercolumn import Hypercolumn
+
+# The hypercolumn's parts are offered alone too, as the paper's baselines.
+_TAP_OF = {"res2c": 0, "res4c": 1, "res5c": 2}
+NAMES = ("hc", *_TAP_OF)
+
+
+@functools.cache
+def _imagenet_backbone() -> Backbone:
+    """One trunk for all descriptors of a process: it holds 100 MB."""
+    return Backbone("imagenet")
+
+
+class DeepDescriptor:
+    """Descriptors of the pre-trained trunk on a regular grid of each image.
+
+    Args:
+        name: `"hc"` (residual hypercolumn, 768-D) or one tap of it after PCA: `"res2c"`, `"res4c"`, `"res5c"`.
+        image_size: int or (height, width) that images are resized to (paper: 224), or None to keep each
+            image's own size.
+        backbone: `Backbone` to use, or None for the ImageNet one.
+        projections: `HypercolumnPCA`, or None for the one that comes with the package.
+        batch_size: int. Images a pass of the network.
+
+    Example:
+        first, second = DeepDescriptor("hc")([image_a, image_b])
+    """
+
+    def __init__(
+        self,
+        name: str = "hc",
+        image_size: int | tuple[int, int] | None = 224,
+        backbone: Backbone | None = None,
+        projections: pca.HypercolumnPCA | None = None,
+        batch_size: int = 8,
+    ):
+        if name not in NAMES:
+            raise ValueError(f"Expected one of {', '.join(NAMES)}. Received: {name!r}")
+        if batch_size < 1:
+            raise ValueError(f"`batch_size` must be a positive integer. Received: {batch_size}")
+        self.name = name
+        self.image_size = (image_size, image_size) if isinstance(image_size, int) else image_size
+        self.batch_size = batch_size
+        self._backbone = backbone or _imagenet_backbone()
+        self._hypercolumn = Hypercolumn(fitted=projections or pca.shipped())
+        signature = [tf.TensorSpec((None, None, None, 3), tf.float32)]
+        self._compute = tf.function(self._features, input_signature=signature)
+
+    def _features(self, images):
+        taps = self._backbone(images)
+        if self.name == "hc":
+            return self._hypercolumn(taps)
+        return self._hypercolumn.project(taps)[_TAP_OF[self.name]]
+
+    def __call__(self, images: list[np.ndarray]) -> list[FeatureMap]:
+        """Returns the feature map of each `(height, width, 3)` image with values from 0 to 255."""
+        maps: list[FeatureMap] = []
+        for start in range(0, len(images), self.batch_size):
+            chunk = images[start : start + self.batch_size]
+            inputs = [self._resized(image) for image in chunk]
+            # Images that keep their own size can only share a pass when their sizes agree.
+            together = len({tuple(image.shape) for image in inputs}) == 1
+            groups = [tf.stack(inputs)] if together else [image[None] for image in inputs]
+            values = [row for group in groups for row in self._compute(group).numpy()]
+            for image, value in zip(chunk, values, strict=True):
+                maps.append(FeatureMap(value, tuple(np.shape(image)[:2])))
+        return maps
+
+    def _resized(self, image: np.ndarray) -> tf.Tensor:
+        image = tf.convert_to_tensor(image)
+        if image.shape.rank != 3 or image.shape[-1] != 3:
+            raise ValueError(
+                f"Expected RGB images of shape (height, width, 3). Received: shape={tuple(image.shape)}"
+            )
+        image = tf.cast(image, tf.float32)
+        if not bool(tf.reduce_all(tf.math.is_finite(image))):
+            raise ValueError("Expected finite pixel values. Received: an image with NaN or infinity")
+        if self.image_size is None:
+            return image
+        # Without the antialias filter a large photograph turns into noise for the trunk.
+        return tf.image.resize(image, self.image_size, antialias=True)

@@ -1,0 +1,1 @@
+"""Keras layers: one public layer a file."""

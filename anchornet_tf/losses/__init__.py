@@ -1,0 +1,1 @@
+"""The training losses: one equation of the paper a function."""

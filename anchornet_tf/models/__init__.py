@@ -1,0 +1,1 @@
+"""Whole models and what they are saved as."""

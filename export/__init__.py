@@ -1,0 +1,1 @@
+"""Programs that turn a trained model into something to deploy."""

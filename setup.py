@@ -1,0 +1,51 @@
+"""Package metadata; the tools' settings are in pyproject.toml, the tested versions in constraints.txt."""
+
+import pathlib
+import re
+
+import setuptools
+
+ROOT = pathlib.Path(__file__).resolve().parent
+INIT = (ROOT / "anchornet_tf" / "__init__.py").read_text()
+
+REQUIRED = [
+    "tensorflow>=2.21",
+    "keras>=3.15",
+    "tensorflow-datasets>=4.9.9",
+    "numpy>=2",
+    "absl-py>=2",
+    "scipy>=1.14",
+    "pillow>=11",
+    "matplotlib>=3.9",
+    "tqdm>=4.66",
+]
+EXTRAS = {
+    "hub": ["tensorflow-hub>=0.16.1", "tf-keras>=2.21"],
+    "serving": ["tensorflow-serving-api>=2.19", "grpcio>=1.66", "requests>=2.32"],
+    "proposals": ["opencv-contrib-python-headless>=4.10"],
+    "dev": [
+        "opencv-contrib-python-headless>=4.10",
+        "pytest>=8",
+        "pytest-timeout>=2.3",
+        "ruff>=0.9",
+        "tensorboard>=2.19",
+    ],
+}
+
+setuptools.setup(
+    name="anchornet_tf",
+    version=re.search(r'__version__ = "(.+)"', INIT).group(1),
+    description="Dense semantic matching for TensorFlow and Keras: AnchorNet, trained, exported and measured",
+    long_description=(ROOT / "README.md").read_text(),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    python_requires=">=3.11",
+    packages=setuptools.find_packages(include=["anchornet_tf*", "trainers*", "export*"]),
+    package_data={"anchornet_tf": ["**/*.npz", "**/*.json"]},
+    install_requires=REQUIRED,
+    extras_require=EXTRAS,
+    classifiers=[
+        "Programming Language :: Python :: 3.11",
+        "Topic :: Scientific/Engineering :: Image Recognition",
+    ],
+)

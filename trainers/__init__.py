@@ -1,0 +1,1 @@
+"""Programs that train: thin binaries around the library."""
