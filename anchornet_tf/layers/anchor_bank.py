@@ -1,0 +1,166 @@
+"""A bank of anchor filters, applied without ever making the hypercolumn it works on."""
+
+import keras
+import tensorflow as tf
+
+RESPONSES = ("linear", "softplus", "whitened")
+
+_KERNEL_SIZE = 3  # Paper section 3.1.
+_EPSILON = 1e-6
+
+
+@keras.saving.register_keras_serializable(package="anchornet_tf")
+class AnchorBank(keras.layers.Layer):
+    """3x3 filters that each learn to fire on one place of one object class.
+
+    The filters work on the hypercolumn, the stack of three taps of the trunk. Projection, upsampling and
+    convolution are all linear, so the layer takes the taps at their own sizes, filters the coarse ones where they
+    are small and upsamples the responses: the same numbers with a third of the work.
+
+    Args:
+        num_filters: int. K, the size of the bank.
+        response: what calling the layer gives: `"linear"`, `"softplus"` (the paper's response maps psi), or
+            `"whitened"` (linear, minus each filter's running mean, over its running deviation: the form that
+            matches best).
+        momentum: float. Of the running mean and deviation.
+
+    Input shape: three taps `(batch, h, w, dimensions)`, projected and normalised, finest first.
+    Output shape: `(batch, height, width, num_filters)` on the grid of the finest tap.
+
+    Example:
+        taps = hypercolumn.project(backbone(images))
+        response_maps = AnchorBank(64, response="softplus")(taps)
+
+    Reference: Novotny et al., AnchorNet, CVPR 2017, section 3.1.
+    """
+
+    def __init__(self, num_filters: int = 64, response: str = "linear", momentum: float = 0.98, **kwargs):
+        super().__init__(**kwargs)
+        if num_filters < 1:
+            raise ValueError(f"`num_filters` must be a positive integer. Received: {num_filters}")
+        if response not in RESPONSES:
+            raise ValueError(f"Expected a response of {', '.join(RESPONSES)}. Received: {response!r}")
+        self.num_filters = num_filters
+        self.response = response
+        self.momentum = momentum
+
+    def build(self, input_shape):
+        depth = sum(shape[-1] for shape in input_shape)
+        size = (_KERNEL_SIZE, _KERNEL_SIZE, depth, self.num_filters)
+        self.kernel = self.add_weight(name="kernel", shape=size, initializer="he_normal")
+        self.bias = self.add_weight(name="bias", shape=(self.num_filters,), initializer="zeros")
+        statistic = {"shape": (self.num_filters,), "trainable": False}
+        self.running_mean = self.add_weight(name="running_mean", initializer="zeros", **statistic)
+        self.running_square = self.add_weight(name="running_square", initializer="ones", **statistic)
+
+    def linear(self, taps) -> tf.Tensor:
+        """Returns the linear responses F_k * Phi(I)."""
+        if not self.built:
+            self.build([tap.shape for tap in taps])
+            self.built = True
+        return factored_convolution(taps, self.kernel, self.bias)
+
+    def whiten(self, linear_responses) -> tf.Tensor:
+        """Removes the running mean of linear responses and divides by the running deviation."""
+        mean, deviation = self.statistics()
+        return (linear_responses - mean) / deviation
+
+    def statistics(self) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns the running mean and deviation of each filter, `(num_filters,)` both."""
+        mean = tf.convert_to_tensor(self.running_mean)
+        variance = tf.convert_to_tensor(self.running_square) - tf.square(mean)
+        return mean, tf.sqrt(tf.maximum(variance, _EPSILON))
+
+    def update_statistics(self, linear_responses) -> None:
+        """Moves the running statistics towards those of a batch; replicas of a strategy agree."""
+        mean = tf.reduce_mean(linear_responses, axis=(0, 1, 2))
+        square = tf.reduce_mean(tf.square(linear_responses), axis=(0, 1, 2))
+        replica = tf.distribute.get_replica_context()
+        if replica is not None and replica.num_replicas_in_sync > 1:
+            mean, square = replica.all_reduce(tf.distribute.ReduceOp.MEAN, [mean, square])
+        for variable, value in ((self.running_mean, mean), (self.running_square, square)):
+            old = tf.convert_to_tensor(variable)
+            variable.assign(old + (1 - self.momentum) * (value - old))
+
+    def call(self, taps):
+        responses = self.linear(taps)
+        if self.response == "softplus":
+            return tf.nn.softplus(responses)
+        return self.whiten(responses) if self.response == "whitened" else responses
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape[0][:-1], self.num_filters)
+
+    def compute_output_spec(self, taps):
+        shape = self.compute_output_shape([tap.shape for tap in taps])
+        return keras.KerasTensor(shape, dtype=self.compute_dtype)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "num_filters": self.num_filters,
+            "response": self.response,
+            "momentum": self.momentum,
+        }
+
+
+def factored_convolution(taps, kernel, bias) -> tf.Tensor:
+    """Convolves the hypercolumn of `taps` with 3x3 filters, SAME padding, without making the hypercolumn.
+
+    Equal to `conv2d(hypercolumn.stack(taps), kernel) + bias`. A coarse tap P is upsampled as U_y P U_x^T; one of
+    the filter's nine taps p = (dy, dx) reads it shifted, S_dy U_y P U_x^T S_dx^T, and multiplies channels by
+    F^p. Channels and positions commute: P F^p is computed at the coarse size and S U, a small matrix, does the rest.
+
+    Args:
+        taps: tensors `(batch, h, w, dimensions)`, finest first.
+        kernel: `(3, 3, sum of dimensions, filters)`.
+        bias: `(filters,)`.
+
+    Returns:
+        `(batch, height, width, filters)` linear responses on the grid of the first tap.
+    """
+    kernel = tf.convert_to_tensor(kernel)
+    depth = sum(tap.shape[-1] for tap in taps)
+    if kernel.shape[2] != depth:
+        raise ValueError(f"Expected taps of {kernel.shape[2]} channels together. Received: {depth}")
+    pieces = tf.split(kernel, [tap.shape[-1] for tap in taps], axis=2)
+    responses = tf.nn.bias_add(tf.nn.conv2d(taps[0], pieces[0], 1, "SAME"), tf.convert_to_tensor(bias))
+    size = tf.shape(taps[0])[1:3]
+    for tap, piece in zip(taps[1:], pieces[1:], strict=True):
+        responses += _coarse_responses(tap, piece, size)
+    return responses
+
+
+def _coarse_responses(tap, kernel, size) -> tf.Tensor:
+    shape, filters = tf.shape(tap), kernel.shape[-1]
+    # (dy, dx, channels, filters) -> (channels, dx, dy, filters): all nine taps as one 1x1 convolution.
+    pointwise = tf.reshape(tf.transpose(kernel, (2, 1, 0, 3)), (1, 1, kernel.shape[2], 9 * filters))
+    products = tf.nn.conv2d(tap, pointwise, 1, "SAME")
+    # (batch, y, x dx, dy filters): the columns first, by one matrix for all rows.
+    products = tf.reshape(products, (shape[0], shape[1], shape[2] * 3, 3 * filters))
+    columns = tf.reshape(shifted_interpolation(shape[2], size[1]), (size[1], shape[2] * 3))
+    products = tf.matmul(columns, products)
+    # (batch, y, X, dy, filters) -> (batch, y dy, X filters): then the rows.
+    products = tf.reshape(products, (shape[0], shape[1], size[1], 3, filters))
+    products = tf.reshape(
+        tf.transpose(products, (0, 1, 3, 2, 4)), (shape[0], shape[1] * 3, size[1] * filters)
+    )
+    rows = tf.reshape(shifted_interpolation(shape[1], size[0]), (size[0], shape[1] * 3))
+    return tf.reshape(tf.matmul(rows, products), (shape[0], size[0], size[1], filters))
+
+
+def shifted_interpolation(small, large) -> tf.Tensor:
+    """Returns bilinear upsampling of a line as seen by the three taps of a filter.
+
+    Args:
+        small: int or scalar tensor, the length of the line.
+        large: int or scalar tensor, the length after upsampling.
+
+    Returns:
+        `(large, small, 3)` weights: `[i, j, t]` is what output cell `i + t - 1` takes of input cell `j`, zero where
+        that cell lies outside (SAME padding).
+    """
+    # Resizing the identity gives exactly the weights that `tf.image.resize` uses for the hypercolumn.
+    matrix = tf.image.resize(tf.eye(small)[..., None], (large, small))[..., 0]
+    padded = tf.pad(matrix, [[1, 1], [0, 0]])
+    return tf.stack([padded[:-2], padded[1:-1], padded[2:]], axis=-1)
