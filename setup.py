@@ -13,10 +13,13 @@ REQUIRED = [
     "keras>=3.15",
     "tensorflow-datasets>=4.9.9",
     "numpy>=2",
+    # tensorflow-datasets imports it without asking for it.
+    "importlib_resources>=6",
     "absl-py>=2",
     "scipy>=1.14",
     "pillow>=11",
     "matplotlib>=3.9",
+    "tensorboard>=2.19",
     "tqdm>=4.66",
 ]
 EXTRAS = {
@@ -28,7 +31,6 @@ EXTRAS = {
         "pytest>=8",
         "pytest-timeout>=2.3",
         "ruff>=0.9",
-        "tensorboard>=2.19",
     ],
 }
 

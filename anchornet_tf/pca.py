@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import hashlib
 import importlib.resources
 import json
 import os
@@ -46,6 +47,14 @@ class HypercolumnPCA:
 
     taps: tuple[TapPCA, ...]
     record: dict
+
+    def digest(self) -> str:
+        """Returns a string that identifies the projections: what is trained on one fits no other."""
+        digest = hashlib.sha256()
+        for tap in self.taps:
+            for array in (tap.mean, tap.components):
+                digest.update(np.ascontiguousarray(array, np.float32).tobytes())
+        return digest.hexdigest()[:16]
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes a `.npz` file, whole or not at all."""

@@ -1,35 +1,39 @@
-"""Descriptors that a network computes: hypercolumns and the trunk's own activations."""
+"""Descriptors that a network computes: anchor responses, hypercolumns and the trunk's own activations."""
 
 import functools
+import os
 
 import numpy as np
 import tensorflow as tf
 
-from anchornet_tf import pca
-from anchornet_tf.backbone import Backbone
 from anchornet_tf.features.feature_map import FeatureMap
-from anchornet_tf.layers.hypercolumn import Hypercolumn
+from anchornet_tf.layers import hypercolumn
+from anchornet_tf.layers.anchor_bank import AnchorBank
+from anchornet_tf.models.bank_file import BankFile
+from anchornet_tf.models.tap_extractor import TapExtractor
 
 # The hypercolumn's parts are offered alone too, as the paper's baselines.
 _TAP_OF = {"res2c": 0, "res4c": 1, "res5c": 2}
-NAMES = ("hc", *_TAP_OF)
+CLASS_NAME = "anchornet-class"
+NAMES = (CLASS_NAME, "hc", *_TAP_OF)
 
 
 @functools.cache
-def _imagenet_backbone() -> Backbone:
+def _default_extractor() -> TapExtractor:
     """One trunk for all descriptors of a process: it holds 100 MB."""
-    return Backbone("imagenet")
+    return TapExtractor()
 
 
 class DeepDescriptor:
-    """Descriptors of the pre-trained trunk on a regular grid of each image.
+    """Descriptors of a network on a regular grid of each image.
 
     Args:
-        name: `"hc"` (residual hypercolumn, 768-D) or one tap of it after PCA: `"res2c"`, `"res4c"`, `"res5c"`.
+        name: `"hc"` (residual hypercolumn, 768-D), one tap of it after PCA (`"res2c"`, `"res4c"`, `"res5c"`), or
+            `"anchornet-class"` (the responses of one class's bank).
         image_size: int or (height, width) that images are resized to (paper: 224), or None to keep each
             image's own size.
-        backbone: `Backbone` to use, or None for the ImageNet one.
-        projections: `HypercolumnPCA`, or None for the one that comes with the package.
+        bank: for `"anchornet-class"`: the file of a bank that `trainers.stage1` wrote, a `BankFile` or an `AnchorBank`.
+        extractor: `TapExtractor` to use, or None for the ImageNet trunk with the PCA that comes with the package.
         batch_size: int. Images a pass of the network.
 
     Example:
@@ -40,27 +44,31 @@ class DeepDescriptor:
         self,
         name: str = "hc",
         image_size: int | tuple[int, int] | None = 224,
-        backbone: Backbone | None = None,
-        projections: pca.HypercolumnPCA | None = None,
+        bank: str | os.PathLike | BankFile | AnchorBank | None = None,
+        extractor: TapExtractor | None = None,
         batch_size: int = 8,
     ):
         if name not in NAMES:
             raise ValueError(f"Expected one of {', '.join(NAMES)}. Received: {name!r}")
         if batch_size < 1:
             raise ValueError(f"`batch_size` must be a positive integer. Received: {batch_size}")
+        if (bank is not None) != (name == CLASS_NAME):
+            raise ValueError(
+                f"Expected a bank for the descriptor {CLASS_NAME!r} and for no other. Received: name={name!r}, bank={bank!r}"
+            )
         self.name = name
         self.image_size = (image_size, image_size) if isinstance(image_size, int) else image_size
         self.batch_size = batch_size
-        self._backbone = backbone or _imagenet_backbone()
-        self._hypercolumn = Hypercolumn(fitted=projections or pca.shipped())
+        self._extractor = extractor or _default_extractor()
+        self._bank = _as_bank(bank, self._extractor)
         signature = [tf.TensorSpec((None, None, None, 3), tf.float32)]
         self._compute = tf.function(self._features, input_signature=signature)
 
     def _features(self, images):
-        taps = self._backbone(images)
-        if self.name == "hc":
-            return self._hypercolumn(taps)
-        return self._hypercolumn.project(taps)[_TAP_OF[self.name]]
+        taps = self._extractor.taps(images)
+        if self._bank is not None:
+            return self._bank(taps)
+        return hypercolumn.stack(taps) if self.name == "hc" else taps[_TAP_OF[self.name]]
 
     def __call__(self, images: list[np.ndarray]) -> list[FeatureMap]:
         """Returns the feature map of each `(height, width, 3)` image with values from 0 to 255."""
@@ -89,3 +97,15 @@ class DeepDescriptor:
             return image
         # Without the antialias filter a large photograph turns into noise for the trunk.
         return tf.image.resize(image, self.image_size, antialias=True)
+
+
+def _as_bank(bank, extractor: TapExtractor) -> AnchorBank | None:
+    if bank is None or isinstance(bank, AnchorBank):
+        return bank
+    file = bank if isinstance(bank, BankFile) else BankFile.load(bank)
+    if file.pca_digest != extractor.pca_digest:
+        raise ValueError(
+            f"Expected a bank trained on the extractor's PCA {extractor.pca_digest}; give the run's pca.npz to "
+            f"`TapExtractor`. Received: a bank of PCA {file.pca_digest}"
+        )
+    return file.bank("whitened")

@@ -23,6 +23,7 @@ class AnchorBank(keras.layers.Layer):
             `"whitened"` (linear, minus each filter's running mean, over its running deviation: the form that
             matches best).
         momentum: float. Of the running mean and deviation.
+        kernel_initializer: of the filters.
 
     Input shape: three taps `(batch, h, w, dimensions)`, projected and normalised, finest first.
     Output shape: `(batch, height, width, num_filters)` on the grid of the finest tap.
@@ -34,7 +35,14 @@ class AnchorBank(keras.layers.Layer):
     Reference: Novotny et al., AnchorNet, CVPR 2017, section 3.1.
     """
 
-    def __init__(self, num_filters: int = 64, response: str = "linear", momentum: float = 0.98, **kwargs):
+    def __init__(
+        self,
+        num_filters: int = 64,
+        response: str = "linear",
+        momentum: float = 0.98,
+        kernel_initializer="he_normal",
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         if num_filters < 1:
             raise ValueError(f"`num_filters` must be a positive integer. Received: {num_filters}")
@@ -43,13 +51,15 @@ class AnchorBank(keras.layers.Layer):
         self.num_filters = num_filters
         self.response = response
         self.momentum = momentum
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
 
     def build(self, input_shape):
         depth = sum(shape[-1] for shape in input_shape)
         size = (_KERNEL_SIZE, _KERNEL_SIZE, depth, self.num_filters)
-        self.kernel = self.add_weight(name="kernel", shape=size, initializer="he_normal")
+        self.kernel = self.add_weight(name="kernel", shape=size, initializer=self.kernel_initializer)
         self.bias = self.add_weight(name="bias", shape=(self.num_filters,), initializer="zeros")
-        statistic = {"shape": (self.num_filters,), "trainable": False}
+        # The mean over replicas of a moving average is the moving average of the whole batch.
+        statistic = {"shape": (self.num_filters,), "trainable": False, "aggregation": "mean"}
         self.running_mean = self.add_weight(name="running_mean", initializer="zeros", **statistic)
         self.running_square = self.add_weight(name="running_square", initializer="ones", **statistic)
 
@@ -75,9 +85,6 @@ class AnchorBank(keras.layers.Layer):
         """Moves the running statistics towards those of a batch; replicas of a strategy agree."""
         mean = tf.reduce_mean(linear_responses, axis=(0, 1, 2))
         square = tf.reduce_mean(tf.square(linear_responses), axis=(0, 1, 2))
-        replica = tf.distribute.get_replica_context()
-        if replica is not None and replica.num_replicas_in_sync > 1:
-            mean, square = replica.all_reduce(tf.distribute.ReduceOp.MEAN, [mean, square])
         for variable, value in ((self.running_mean, mean), (self.running_square, square)):
             old = tf.convert_to_tensor(variable)
             variable.assign(old + (1 - self.momentum) * (value - old))
@@ -101,6 +108,7 @@ class AnchorBank(keras.layers.Layer):
             "num_filters": self.num_filters,
             "response": self.response,
             "momentum": self.momentum,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
         }
 
 

@@ -8,12 +8,15 @@ from PIL import Image
 
 from anchornet_tf.backbone import Backbone
 from anchornet_tf.features.deep import DeepDescriptor
+from anchornet_tf.layers import anchor_bank
+from anchornet_tf.models.bank_file import BankFile
+from anchornet_tf.models.tap_extractor import TapExtractor
 from tests.shared_data import shared_path
 
 
 @pytest.fixture(scope="module")
-def trunk():
-    return Backbone(weights=None)
+def extractor():
+    return TapExtractor(Backbone(weights=None))
 
 
 def _images(*sizes):
@@ -22,28 +25,49 @@ def _images(*sizes):
 
 
 @pytest.mark.parametrize("name, depth, cells", [("hc", 768, 16), ("res4c", 256, 4), ("res5c", 256, 2)])
-def test_depth_and_grid(trunk, name, depth, cells):
-    (features,) = DeepDescriptor(name, image_size=64, backbone=trunk)(_images((50, 70)))
+def test_depth_and_grid(extractor, name, depth, cells):
+    (features,) = DeepDescriptor(name, image_size=64, extractor=extractor)(_images((50, 70)))
     assert features.values.shape == (cells, cells, depth)
     assert features.image_size == (50, 70)
 
 
-def test_batches_equal_one_by_one(trunk):
+def test_batches_equal_one_by_one(extractor):
     images = _images((40, 60), (64, 64), (90, 33))
-    descriptor = DeepDescriptor("hc", image_size=64, backbone=trunk, batch_size=2)
+    descriptor = DeepDescriptor("hc", image_size=64, extractor=extractor, batch_size=2)
     for together, image in zip(descriptor(images), images, strict=True):
         np.testing.assert_allclose(together.values, descriptor([image])[0].values, rtol=1e-3, atol=1e-4)
 
 
-def test_own_sizes(trunk):
-    maps = DeepDescriptor("res2c", image_size=None, backbone=trunk)(_images((40, 60), (64, 32)))
+def test_own_sizes(extractor):
+    maps = DeepDescriptor("res2c", image_size=None, extractor=extractor)(_images((40, 60), (64, 32)))
     assert [features.values.shape[:2] for features in maps] == [(10, 15), (16, 8)]
 
 
-def test_bad_input(trunk):
+def test_class_responses_are_the_whitened_bank(extractor, tmp_path):
+    bank = anchor_bank.AnchorBank(5)
+    taps = extractor(np.stack(_images((64, 64))))
+    linear = bank.linear(taps).numpy()
+    bank.running_mean.assign([0.1] * 5)
+    bank.running_square.assign([0.26] * 5)
+    BankFile.of(bank, "bird", extractor.pca_digest, {}).save(tmp_path / "bird.npz")
+    descriptor = DeepDescriptor("anchornet-class", 64, bank=tmp_path / "bird.npz", extractor=extractor)
+    (features,) = descriptor(_images((64, 64)))
+    np.testing.assert_allclose(features.values, (linear[0] - 0.1) / 0.5, rtol=1e-3, atol=1e-4)
+
+
+def test_a_bank_of_another_pca_is_refused(extractor):
+    bank = anchor_bank.AnchorBank(5)
+    bank.linear(extractor(np.stack(_images((64, 64)))))
+    with pytest.raises(ValueError, match="Received: a bank of PCA other"):
+        DeepDescriptor("anchornet-class", bank=BankFile.of(bank, "bird", "other", {}), extractor=extractor)
+    with pytest.raises(ValueError, match="Expected a bank"):
+        DeepDescriptor("anchornet-class", extractor=extractor)
+
+
+def test_bad_input(extractor):
     with pytest.raises(ValueError, match="Received: 'res9z'"):
-        DeepDescriptor("res9z", backbone=trunk)
-    descriptor = DeepDescriptor("hc", image_size=64, backbone=trunk)
+        DeepDescriptor("res9z", extractor=extractor)
+    descriptor = DeepDescriptor("hc", image_size=64, extractor=extractor)
     with pytest.raises(ValueError, match=r"Received: shape=\(40, 60\)"):
         descriptor([np.zeros((40, 60), np.uint8)])
     with pytest.raises(ValueError, match="NaN"):

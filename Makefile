@@ -1,0 +1,54 @@
+# Every target makes the environment first, so each works as the first command after a clone.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+BUILDIFIER := $(VENV)/npm/node_modules/.bin/buildifier
+BUILDIFIER_VERSION := 8.2.1
+export TF_CPP_MIN_LOG_LEVEL ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-fast test-tfa lint format build-files clean
+
+help:  ## Lists the targets.
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup: $(STAMP)  ## Makes .venv with everything installed; does nothing when up to date.
+
+$(STAMP): setup.py constraints.txt
+	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.exit(0 if sys.version_info >= (3, 11) else f"Expected Python 3.11 or newer. Received: {v}; name another with make PYTHON=...")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,hub,proposals]'
+	@touch $(STAMP)
+
+demo: setup  ## Trains on the embedded data, matches two images, ends with pictures (about ten minutes).
+	$(BIN)/python -m trainers.demo
+
+test: setup  ## Runs all tests, the slow ones too.
+	$(BIN)/python -m pytest -m 'not tfa'
+
+test-fast: setup  ## Runs the tests that take a couple of minutes together.
+	$(BIN)/python -m pytest -m 'not tfa and not slow'
+
+test-tfa: setup  ## Compares with tensorflow-addons, in an environment of its own.
+	bash tools/tfa_environment.sh
+	$(BIN)/python -m pytest -m tfa
+
+lint: setup $(BUILDIFIER)  ## Checks style and BUILD files.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	git ls-files --cached --others --exclude-standard -- 'BUILD' '*/BUILD' | xargs $(BUILDIFIER) -mode=check -lint=warn
+
+format: setup  ## Formats the code.
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+build-files: setup $(BUILDIFIER)  ## Writes the BUILD files from the imports.
+	$(BIN)/python tools/build_files.py
+	git ls-files --cached --others --exclude-standard -- 'BUILD' '*/BUILD' | xargs $(BUILDIFIER) -mode=fix
+
+$(BUILDIFIER): | $(STAMP)
+	npm install --silent --no-audit --no-fund --prefix $(VENV)/npm @bazel/buildifier@$(BUILDIFIER_VERSION)
+
+clean:  ## Removes the environments and the runs.
+	rm -rf $(VENV) .venv-tfa runs

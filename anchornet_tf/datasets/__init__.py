@@ -1,0 +1,1 @@
+"""Image sets with image-level labels, and training batches drawn from them."""

@@ -1,0 +1,165 @@
+"""Image sets made of files: a folder with a sub-folder a class, or a manifest in CSV."""
+
+import csv
+import hashlib
+import os
+import pathlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from anchornet_tf.datasets.image_scan import can_read, scan
+from anchornet_tf.datasets.image_source import FileReader
+from anchornet_tf.datasets.listing import Listing
+from anchornet_tf.datasets.voc_classes import BACKGROUND
+
+MANIFEST_HEADER = ["path", "labels"]
+TRAIN_FOLDER = "train"
+HELDOUT_FOLDERS = ("heldout", "test", "validation", "val")
+_SUFFIXES = (".jpg", ".jpeg", ".png")
+_NAMES_SHOWN = 5
+
+
+def list_folder(folder: str, split: str) -> Listing:
+    """Lists a folder of images, laid out as `tfds.folder_dataset.ImageFolder` wants it.
+
+    `folder/<split>/<class>/image.jpg`, or simply `folder/<class>/image.jpg`, with `background`
+    among the classes. With splits, `train` is for training, and the held-out images are in
+    `heldout`, `test`, `validation` or `val`; where there is only `train`, it is divided.
+
+    Args:
+        folder: path.
+        split: `train` or `heldout`.
+
+    Raises:
+        ValueError: the folder is missing or holds no sub-folder, or a sub-folder has no image.
+    """
+    root = pathlib.Path(folder).expanduser()
+    if not root.is_dir():
+        raise ValueError(f"There must be a folder with a sub-folder a class. Received: {root}")
+    names = [part.name for part in _subfolders(root)]
+    has_own_split = False
+    if TRAIN_FOLDER in names:
+        heldout = next((name for name in HELDOUT_FOLDERS if name in names), None)
+        has_own_split = heldout is not None
+        root /= heldout if split == "heldout" and has_own_split else TRAIN_FOLDER
+    classes = _subfolders(root)
+    if not classes:
+        raise ValueError(f"There must be a sub-folder for each class. Received: {root} without any")
+
+    paths, labels = [], []
+    for part in classes:
+        found = sorted(path for path in part.iterdir() if path.suffix.lower() in _SUFFIXES)
+        if not found:
+            raise ValueError(
+                f"The sub-folder of a class must hold images ({', '.join(_SUFFIXES)}). "
+                f"Received: {part} without any"
+            )
+        paths += found
+        labels += [(part.name,)] * len(found)
+    # The split's folder is no part of the key: keys are what a division by hash is made from.
+    keys = [path.relative_to(root).as_posix() for path in paths]
+    return _listing(paths, keys, labels, has_own_split)
+
+
+def list_manifest(manifest: str) -> Listing:
+    """Lists the images of a CSV file with the header `path,labels`.
+
+    Paths are relative to the manifest. Labels are separated by `;`; an image without any class has
+    the label `background`.
+
+    Args:
+        manifest: path of the CSV file.
+
+    Raises:
+        ValueError: the manifest is missing, has another header or an incomplete line, repeats an
+            image or calls it both background and something else, or names a file that is missing.
+    """
+    manifest = pathlib.Path(manifest).expanduser()
+    if not manifest.is_file():
+        raise ValueError(f"There must be a manifest, a CSV file. Received: {manifest}")
+    # A spreadsheet may put a byte order mark first, which is no part of the header.
+    with open(manifest, encoding="utf-8-sig", newline="") as handle:
+        rows = csv.reader(handle)
+        header = [cell.strip() for cell in next(rows, [])]
+        if header != MANIFEST_HEADER:
+            raise ValueError(
+                f"The first line of a manifest must be `{','.join(MANIFEST_HEADER)}`. "
+                f"Received: `{','.join(header)}` in {manifest}"
+            )
+        entries = {}
+        for row in rows:
+            if row:
+                key, labels = _manifest_row(row, f"{manifest}, line {rows.line_num}")
+                if key in entries:
+                    raise ValueError(
+                        "A manifest must name each image once, with all its labels. "
+                        f"Received: {key} again at {manifest}, line {rows.line_num}"
+                    )
+                entries[key] = labels
+    if not entries:
+        raise ValueError(f"A manifest must name at least one image. Received: {manifest}")
+
+    paths = [manifest.parent / key for key in entries]
+    missing = [str(path) for path in paths if not path.is_file()]
+    if missing:
+        raise ValueError(
+            f"Every file of a manifest must exist (paths are relative to {manifest.parent}). "
+            f"Received: {len(missing)} of {len(paths)} missing, such as "
+            f"{', '.join(missing[:_NAMES_SHOWN])}"
+        )
+    return _listing(paths, list(entries), list(entries.values()), has_own_split=False)
+
+
+def _manifest_row(row: Sequence[str], place: str) -> tuple[str, tuple[str, ...]]:
+    cells = [cell.strip() for cell in row]
+    if len(cells) != 2 or not all(cells):
+        raise ValueError(
+            "A line of a manifest must hold a path and labels separated by `;`. "
+            f"Received: `{','.join(row)}` at {place}"
+        )
+    labels = tuple(dict.fromkeys(label.strip() for label in cells[1].split(";")))
+    if BACKGROUND in labels and len(labels) > 1:
+        raise ValueError(
+            f"An image is either `{BACKGROUND}` or has classes. Received: `{cells[1]}` at {place}"
+        )
+    return cells[0], labels
+
+
+def _listing(
+    paths: list[pathlib.Path],
+    keys: list[str],
+    labels: list[tuple[str, ...]],
+    has_own_split: bool,
+) -> Listing:
+    states = [path.stat() for path in paths]
+    reader = FileReader([os.path.abspath(path) for path in paths])
+
+    def find_readable() -> np.ndarray:
+        digest = hashlib.sha256()
+        for path, state in zip(reader.paths, states, strict=True):
+            digest.update(f"{path}\0{state.st_size}\0{state.st_mtime_ns}\n".encode())
+        return np.array(
+            scan(
+                lambda row: can_read(reader.read, row),
+                len(reader),
+                digest.hexdigest(),
+                "checking images",
+            )
+        )
+
+    return Listing(
+        keys=keys,
+        label_names=labels,
+        contents=[str(state.st_size) for state in states],
+        reader=reader,
+        has_own_split=has_own_split,
+        find_readable=find_readable,
+    )
+
+
+def _subfolders(folder: pathlib.Path) -> list[pathlib.Path]:
+    # Hidden folders belong to tools (thumbnails, notebooks), not to classes.
+    return sorted(
+        part for part in folder.iterdir() if part.is_dir() and not part.name.startswith(".")
+    )

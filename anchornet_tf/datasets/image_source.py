@@ -1,0 +1,232 @@
+"""A set of images with image-level labels, read one at a time by index.
+
+What a set is made of, files or records, is hidden behind a reader; `open_source` makes them.
+"""
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from anchornet_tf.datasets.voc_classes import VOC_CLASSES, check_classes
+
+
+def decode_image(encoded: tf.Tensor) -> tf.Tensor:
+    """Decodes JPEG, PNG, BMP or GIF bytes (first frame) to uint8 RGB `(height, width, 3)`."""
+    image = tf.io.decode_image(encoded, channels=3, expand_animations=False)
+    return tf.ensure_shape(image, (None, None, 3))
+
+
+def image_of_record(record: Mapping[str, Any]) -> np.ndarray:
+    """Returns `record["image"]`, encoded or an array, as uint8 RGB `(height, width, 3)`."""
+    image = record["image"]
+    if isinstance(image, bytes):
+        return decode_image(image).numpy()
+    image = np.asarray(image)
+    if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] not in (1, 3):
+        raise ValueError(
+            "An image must be uint8 of shape (height, width, 1 or 3). "
+            f"Received: {image.dtype} of shape {image.shape}"
+        )
+    return np.repeat(image, 3, axis=2) if image.shape[2] == 1 else image
+
+
+class FileReader:
+    """Images in files, read and decoded without Python when in a graph."""
+
+    def __init__(self, paths: Sequence[str]):
+        self.paths = list(paths)
+        self._path_tensor = None
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def read(self, row: int) -> np.ndarray:
+        """Returns image `row` as uint8 `(height, width, 3)`."""
+        return decode_image(tf.io.read_file(self.paths[row])).numpy()
+
+    def image_tensor(self, row: tf.Tensor) -> tf.Tensor:
+        """As `read`, for an int tensor."""
+        if self._path_tensor is None:
+            # Made outside the graph, which then refers to the list instead of holding a copy.
+            with tf.init_scope():
+                self._path_tensor = tf.constant(self.paths)
+        return decode_image(tf.io.read_file(tf.gather(self._path_tensor, row)))
+
+
+class RecordReader:
+    """Images in a random-access sequence of examples: see `image_of_record`."""
+
+    def __init__(self, records: Sequence[Mapping[str, Any]]):
+        self.records = records
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def read(self, row: int) -> np.ndarray:
+        """Returns image `row` as uint8 `(height, width, 3)`."""
+        return image_of_record(self.records[int(row)])
+
+    def image_tensor(self, row: tf.Tensor) -> tf.Tensor:
+        """As `read`, for an int tensor."""
+        image = tf.numpy_function(self.read, [row], tf.uint8, stateful=False)
+        return tf.ensure_shape(image, (None, None, 3))
+
+
+class JoinedReader(RecordReader):
+    """Several readers one after the other."""
+
+    def __init__(self, readers: Sequence[FileReader | RecordReader]):
+        self.readers = list(readers)
+        self._ends = np.cumsum([len(reader) for reader in readers])
+
+    def __len__(self) -> int:
+        return int(self._ends[-1])
+
+    def read(self, row: int) -> np.ndarray:
+        """Returns image `row` as uint8 `(height, width, 3)`."""
+        part = int(np.searchsorted(self._ends, row, side="right"))
+        return self.readers[part].read(int(row) - int(self._ends[part]) + len(self.readers[part]))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ImageSource:
+    """Images, each with the PASCAL VOC classes seen in it.
+
+    An image without any class is background.
+
+    Args:
+        spec: str, what the user asked for; for messages.
+        paths_or_keys: a name for each image, stable between machines.
+        labels: bool `(images, classes)`, columns in the order of `class_names`.
+        contents: for each image a string that changes when the image does (such as a file's size).
+        reader: gives the image of a row.
+        rows: int `(images,)`, the reader's row of each image; None when they are the same.
+        unreadable: names of images that were left out because they cannot be decoded.
+    """
+
+    spec: str
+    paths_or_keys: tuple[str, ...]
+    labels: np.ndarray
+    contents: tuple[str, ...]
+    reader: FileReader | RecordReader
+    rows: np.ndarray | None = None
+    unreadable: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        count = len(self.paths_or_keys)
+        rows = np.arange(count) if self.rows is None else np.asarray(self.rows, np.int64)
+        labels = np.asarray(self.labels, bool)
+        lengths = (len(rows), len(self.contents))
+        if labels.shape != (count, len(VOC_CLASSES)) or lengths != (count, count):
+            raise ValueError(
+                f"`labels` must be (images, {len(VOC_CLASSES)}), with a row and a content for each "
+                f"image. Received: {count} names, labels of shape {labels.shape}, {lengths[0]} "
+                f"rows, {lengths[1]} contents"
+            )
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "labels", labels)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The twenty classes, in the order of the columns of `labels`."""
+        return VOC_CLASSES
+
+    @property
+    def is_background(self) -> np.ndarray:
+        """bool `(images,)`: the image has none of the classes."""
+        return ~self.labels.any(axis=1)
+
+    def __len__(self) -> int:
+        return len(self.paths_or_keys)
+
+    def read(self, index: int) -> np.ndarray:
+        """Returns one image as uint8 RGB `(height, width, 3)`."""
+        return self.reader.read(int(self.rows[index]))
+
+    def image_tensor(self, index: tf.Tensor) -> tf.Tensor:
+        """As `read`, for an int scalar tensor; for use in `tf.data`."""
+        # Outside the graph, as for the paths: a graph should not hold a copy of the list.
+        with tf.init_scope():
+            rows = tf.constant(self.rows)
+        return self.reader.image_tensor(tf.gather(rows, index))
+
+    def select(self, indices: Sequence[int]) -> "ImageSource":
+        """Returns a source with only these images, in this order."""
+        indices = np.asarray(indices, np.int64)
+        return dataclasses.replace(
+            self,
+            paths_or_keys=tuple(self.paths_or_keys[i] for i in indices),
+            labels=self.labels[indices],
+            contents=tuple(self.contents[i] for i in indices),
+            rows=self.rows[indices],
+        )
+
+    def fingerprint(self) -> str:
+        """Returns a string that identifies the images, their labels and their order.
+
+        It is the same after the set was moved or copied, and differs after an image was added,
+        removed, relabelled or replaced by one of another size.
+        """
+        digest = hashlib.sha256("\n".join(self.class_names).encode())
+        for key, content, row in zip(
+            self.paths_or_keys, self.contents, np.packbits(self.labels, axis=1), strict=True
+        ):
+            digest.update(f"\n{key}\0{content}\0".encode())
+            digest.update(row.tobytes())
+        return digest.hexdigest()[:32]
+
+    def require_classes(self, names: str | Sequence[str]) -> tuple[int, ...]:
+        """Checks that classes can be trained on this source.
+
+        Args:
+            names: classes of PASCAL VOC.
+
+        Returns:
+            Their columns in `labels`.
+
+        Raises:
+            ValueError: a class is unknown or has no image here, or there is no background image.
+        """
+        names = check_classes(names)
+        indices = tuple(self.class_names.index(name) for name in names)
+        counts = self.labels.sum(axis=0)
+        empty = [name for name, index in zip(names, indices, strict=True) if not counts[index]]
+        if empty:
+            present = [name for name, count in zip(self.class_names, counts, strict=True) if count]
+            raise ValueError(
+                f"A class needs at least one training image; {self.spec} has images of: "
+                f"{', '.join(present) or 'no class'}. Received: {', '.join(empty)}"
+            )
+        if not self.is_background.any():
+            raise ValueError(
+                "Training needs background images (label `background`), which are the negatives of "
+                f"every class. Received: {self.spec} with {len(self)} images, none of background"
+            )
+        return indices
+
+
+def join(sources: Sequence[ImageSource]) -> ImageSource:
+    """Returns one source with the images of several, in order."""
+    if len(sources) == 1:
+        return sources[0]
+    readers = [source.reader for source in sources]
+    if all(isinstance(reader, FileReader) for reader in readers):
+        reader = FileReader([path for part in readers for path in part.paths])
+    else:
+        reader = JoinedReader(readers)
+    starts = np.cumsum([0] + [len(part) for part in readers[:-1]])
+    return ImageSource(
+        spec="+".join(source.spec for source in sources),
+        paths_or_keys=tuple(key for source in sources for key in source.paths_or_keys),
+        labels=np.concatenate([source.labels for source in sources]),
+        contents=tuple(content for source in sources for content in source.contents),
+        reader=reader,
+        rows=np.concatenate(
+            [start + source.rows for start, source in zip(starts, sources, strict=True)]
+        ),
+        unreadable=tuple(name for source in sources for name in source.unreadable),
+    )

@@ -1,0 +1,84 @@
+"""Sets of images of one object class with named keypoints: what keypoint transfer is measured on."""
+
+import dataclasses
+import os
+import pathlib
+
+import numpy as np
+
+from anchornet_tf.image_io import read_image
+
+
+@dataclasses.dataclass(frozen=True)
+class AnnotatedImage:
+    """An image with keypoints.
+
+    Attributes:
+        image: `(height, width, 3)` uint8.
+        points: `(n, 2)` (x, y), 0-based pixels; row k is the same place in every image of a set.
+        visible: `(n,)` bool.
+        length: float that errors in this image are divided by.
+    """
+
+    image: np.ndarray
+    points: np.ndarray
+    visible: np.ndarray
+    length: float
+
+
+# PF-WILLOW's folders by the class that they show.
+_WILLOW_CLASS = {"car": "car", "duck": "bird", "motorbike": "motorbike", "winebottle": "bottle"}
+
+
+def pf_willow(folder: str | os.PathLike) -> dict[tuple[str, str], list[AnnotatedImage]]:
+    """Reads PF-WILLOW: ten sets of ten images, errors relative to the box of the keypoints.
+
+    Returns:
+        dict of (class, set) to images.
+
+    Raises:
+        ValueError: where the folder does not have the sets.
+    """
+    import scipy.io
+
+    from anchornet_tf.evaluation.pck import reference_length
+
+    folder = pathlib.Path(folder)
+    sets: dict[tuple[str, str], list[AnnotatedImage]] = {}
+    for path in sorted(folder.glob("*/*.png")):
+        class_name = _WILLOW_CLASS.get(path.parent.name.split("(")[0])
+        annotation = path.with_suffix(".mat")
+        if class_name is None or not annotation.is_file():
+            raise ValueError(f"Expected PF-WILLOW's folders of .png and .mat files. Received: {path}")
+        points = scipy.io.loadmat(annotation)["pts_coord"][:2].T.astype(np.float64) - 1
+        image = AnnotatedImage(
+            read_image(path), points, np.ones(len(points), bool), reference_length("bbox_kp", points=points)
+        )
+        sets.setdefault((class_name, path.parent.name), []).append(image)
+    if not sets:
+        raise ValueError(f"Expected PF-WILLOW's folders of .png and .mat files. Received: {folder}")
+    return sets
+
+
+def parts_world(classes, data_dir: str | os.PathLike | None = None) -> dict[tuple[str, str], list[AnnotatedImage]]:
+    """Reads the test split of the embedded set, errors relative to the object's box.
+
+    Returns:
+        dict of (class, class) to images.
+    """
+    from anchornet_tf.datasets import parts_world as embedded
+    from anchornet_tf.evaluation.pck import reference_length
+
+    source = embedded.load("test", data_dir)
+    sets = {}
+    for class_name in classes:
+        examples = [source[index] for index, label in enumerate(source.labels) if label == class_name]
+        names = sorted({name for example in examples for name in example["keypoints"]})
+        images = []
+        for example in examples:
+            # A figure may lack a part that others of its class have.
+            points = np.float64([example["keypoints"].get(name, (0, 0, False)) for name in names])
+            length = reference_length("bbox", box=example["box"])
+            images.append(AnnotatedImage(example["image"], points[:, :2], points[:, 2] > 0, length))
+        sets[class_name, class_name] = images
+    return sets

@@ -1,0 +1,61 @@
+"""Percentage of correct keypoints (PCK): how many transferred points land close enough to the true ones."""
+
+import numpy as np
+
+NORMALIZE_BY = ("image", "bbox", "bbox_kp")
+
+
+def reference_length(normalize_by: str, *, image_size=None, box=None, points=None) -> float:
+    """Returns the length that errors are divided by: the longer side of the image, the object or the points.
+
+    Published figures differ in this, and differ much; say which one was used.
+
+    Args:
+        normalize_by: `"image"` (the image's size), `"bbox"` (the object's box) or `"bbox_kp"` (the tight box of
+            the target's keypoints, as Proposal Flow's authors do).
+        image_size: (height, width), for `"image"`.
+        box: (left, top, right, bottom), for `"bbox"`.
+        points: `(n, 2)` true points (x, y), for `"bbox_kp"`.
+
+    Raises:
+        ValueError: for another name, where the value that it needs is missing, or where the length is zero.
+    """
+    if normalize_by not in NORMALIZE_BY:
+        raise ValueError(f"Expected one of {', '.join(NORMALIZE_BY)}. Received: {normalize_by!r}")
+    given = {"image": image_size, "bbox": box, "bbox_kp": points}[normalize_by]
+    if given is None:
+        raise ValueError(f"Expected what {normalize_by!r} is measured on. Received: None")
+    values = np.asarray(given, np.float64)
+    if normalize_by == "image":
+        length = values.max()
+    elif normalize_by == "bbox":
+        length = (values[2:] - values[:2]).max()
+    else:
+        length = np.ptp(values, axis=0).max()
+    if not length > 0:
+        raise ValueError(f"Expected a positive size to normalise by. Received: {given!r}")
+    return float(length)
+
+
+def pck(predicted, true, length: float, thresholds) -> np.ndarray:
+    """Returns the share of points whose error is below each threshold times `length`.
+
+    Args:
+        predicted: `(n, 2)` points.
+        true: `(n, 2)` points.
+        length: float, see `reference_length`.
+        thresholds: `(t,)`, such as `(0.05, 0.1)`. An error equal to the threshold is not correct.
+
+    Returns:
+        `(t,)` shares.
+
+    Raises:
+        ValueError: without points, or with two different numbers of them.
+    """
+    predicted, true = np.asarray(predicted, np.float64), np.asarray(true, np.float64)
+    if predicted.shape != true.shape or predicted.ndim != 2 or len(true) == 0:
+        raise ValueError(
+            f"Expected two arrays of points (n, 2), n at least 1. Received: {predicted.shape}, {true.shape}"
+        )
+    errors = np.linalg.norm(predicted - true, axis=1) / length
+    return (errors[:, None] < np.asarray(thresholds)[None, :]).mean(axis=0)

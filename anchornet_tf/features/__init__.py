@@ -1,0 +1,1 @@
+"""Descriptors: each turns images into feature maps. See `registry.get_descriptor`."""

@@ -1,0 +1,142 @@
+"""Descriptors of boxes, cut out of feature maps."""
+
+import numpy as np
+import scipy.sparse
+
+from anchornet_tf.boxes import check_boxes
+from anchornet_tf.features.feature_map import FeatureMap
+
+BOX_CELLS = 8  # cells a side, as many as the HOG of a box has
+_EPSILON = 1e-12
+
+
+def describe_boxes(
+    source: FeatureMap,
+    target: FeatureMap,
+    source_boxes: np.ndarray,
+    target_boxes: np.ndarray,
+    centered: bool = True,
+    num_cells: int = BOX_CELLS,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Describes the boxes of two images by vectors whose dot product is their similarity.
+
+    A feature map that has a method `describe_boxes(boxes)` of its own, as that of whitened HOG has, is
+    asked for descriptors. Of any other, the part under each box is resampled to `num_cells` x
+    `num_cells`, turned into a vector and normalised.
+
+    Args:
+        source: FeatureMap of the source image.
+        target: FeatureMap of the target image, of the same kind and depth.
+        source_boxes: `(n_source, 4)` boxes as in `anchornet_tf.boxes`.
+        target_boxes: `(n_target, 4)` boxes.
+        centered: bool. Whether the mean over the boxes of both images is removed before vectors are
+            normalised. Features that are never negative make all boxes similar otherwise, and a few of
+            them the best match of most others.
+        num_cells: int. Samples a side.
+
+    Returns:
+        float32 arrays `(n_source, length)` and `(n_target, length)`.
+
+    Raises:
+        ValueError: If the maps are of different kinds or depths, or boxes are malformed.
+    """
+    own_source, own_target = (hasattr(features, "describe_boxes") for features in (source, target))
+    if own_source != own_target or source.depth != target.depth:
+        raise ValueError(
+            "Both images need features of one kind and depth. Received: "
+            f"{type(source).__name__} of depth {source.depth} and "
+            f"{type(target).__name__} of depth {target.depth}"
+        )
+    if own_source:
+        return source.describe_boxes(source_boxes), target.describe_boxes(target_boxes)
+    descriptors = [
+        crop_boxes(features, boxes, num_cells).reshape(len(boxes), -1)
+        for features, boxes in ((source, source_boxes), (target, target_boxes))
+    ]
+    return normalize_descriptors(*descriptors, centered=centered)
+
+
+def crop_boxes(
+    feature_map: FeatureMap, boxes: np.ndarray, num_cells: int = BOX_CELLS
+) -> np.ndarray:
+    """Resamples the part of a feature map under each box to a small square grid, bilinearly.
+
+    Args:
+        feature_map: FeatureMap of an image.
+        boxes: `(n, 4)` boxes of that image, as in `anchornet_tf.boxes`. Samples off the image take the
+            features at its border.
+        num_cells: int. Samples a side, at the centres of as many equal parts of the box.
+
+    Returns:
+        float32 array `(n, num_cells, num_cells, depth)`.
+
+    Raises:
+        ValueError: If boxes are malformed or `num_cells` is not positive.
+    """
+    boxes = check_boxes(boxes)
+    if num_cells < 1:
+        raise ValueError(f"`num_cells` must be a positive integer. Received: num_cells={num_cells}")
+    height, width, depth = feature_map.values.shape
+    image_height, image_width = feature_map.image_size
+    columns, column_shares = _samples(boxes[:, 0], boxes[:, 2], num_cells, width, image_width)
+    rows, row_shares = _samples(boxes[:, 1], boxes[:, 3], num_cells, height, image_height)
+    # Each sample mixes four cells; all samples of all boxes together are one sparse matrix product.
+    cells = rows[:, :, None, :, None] * width + columns[:, None, :, None, :]
+    shares = row_shares[:, :, None, :, None] * column_shares[:, None, :, None, :]
+    num_samples = len(boxes) * num_cells**2
+    mixture = scipy.sparse.csr_array(
+        (shares.astype(np.float32).ravel(), cells.ravel(), 4 * np.arange(num_samples + 1)),
+        shape=(num_samples, height * width),
+    )
+    crops = mixture @ feature_map.values.reshape(height * width, depth)
+    return crops.reshape(len(boxes), num_cells, num_cells, depth)
+
+
+def _samples(first, last, num_samples, num_cells, num_pixels):
+    """Finds the cells left and right of evenly spread samples of boxes along one axis.
+
+    Args:
+        first: `(n,)` first pixel of each box.
+        last: `(n,)` last pixel of each box.
+        num_samples: int. Samples of each box.
+        num_cells: int. Cells of the feature map along the axis.
+        num_pixels: int. Pixels of the image along the axis.
+
+    Returns:
+        Cells and their linear shares, `(n, num_samples, 2)` each.
+    """
+    length = (last - first + 1)[:, np.newaxis]
+    # The first pixel of a box begins half a pixel before its centre.
+    pixels = first[:, np.newaxis] - 0.5 + (np.arange(num_samples) + 0.5) * length / num_samples
+    position = np.clip((pixels + 0.5) * num_cells / num_pixels - 0.5, 0, num_cells - 1)
+    left = np.minimum(position.astype(np.int64), max(num_cells - 2, 0))
+    share = position - left
+    cells = np.stack([left, np.minimum(left + 1, num_cells - 1)], axis=-1)
+    return cells, np.stack([1 - share, share], axis=-1)
+
+
+def normalize_descriptors(
+    source: np.ndarray, target: np.ndarray, centered: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scales the descriptors of a pair of images to length one.
+
+    Args:
+        source: float array `(n_source, length)`.
+        target: float array `(n_target, length)`.
+        centered: bool. Whether the mean over the boxes of both images is removed first.
+
+    Returns:
+        float32 arrays of the same shapes; descriptors that are zero stay zero.
+    """
+    source, target = np.asarray(source, np.float32), np.asarray(target, np.float32)
+    count = len(source) + len(target)
+    if centered and count:
+        mean = (source.sum(axis=0, dtype=np.float64) + target.sum(axis=0, dtype=np.float64)) / count
+        mean = mean.astype(np.float32)
+        source, target = source - mean, target - mean
+    return _unit(source), _unit(target)
+
+
+def _unit(vectors):
+    norms = np.sqrt(np.einsum("nl,nl->n", vectors, vectors))
+    return vectors / np.maximum(norms, _EPSILON)[:, np.newaxis]

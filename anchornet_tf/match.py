@@ -1,0 +1,127 @@
+r"""Matches two images and draws the correspondences.
+
+    python -m anchornet_tf.match cat.jpg dog.jpg
+    python -m anchornet_tf.match cat.jpg dog.jpg --features=sift --matcher=dsp --flow=flow.npz
+    python -m anchornet_tf.match cat.jpg dog.jpg --points='120,80 64,200'
+
+The first image is the source, the second the target: every pixel of the source is given its match in
+the target. The picture (--output) shows both images with lines between matches, the target
+warped onto the source, the two laid over each other, and where the matcher is sure. In Python
+afterwards:
+
+    flow = anchornet_tf.Flow.load("flow.npz")
+    flow.transfer_points([[120, 80]])  # (x, y) in the source -> (x, y) in the target
+"""
+
+import ast
+import os
+import shlex
+import sys
+
+from absl import app, flags
+
+from anchornet_tf.features.registry import DESCRIPTORS
+from anchornet_tf.matching.registry import MATCHERS
+from anchornet_tf.pretrained import WeightsUnavailable
+
+_FEATURES = flags.DEFINE_enum(
+    "features", "hc", DESCRIPTORS.names, "What to compare: the descriptor of the images."
+)
+_MATCHER = flags.DEFINE_enum(
+    "matcher", "nearest", MATCHERS.names, "How to compare: the method that finds the matches."
+)
+_OPTION = flags.DEFINE_multi_string(
+    "option",
+    [],
+    "NAME=VALUE, an option of the descriptor or the matcher, e.g. --option=mutual=True. May be "
+    "repeated. A wrong name gets the list of right ones.",
+)
+_OUTPUT = flags.DEFINE_string("output", "match.png", "The picture to write; empty for none.")
+_FLOW = flags.DEFINE_string("flow", "", "The .npz file to write the flow to; empty for none.")
+_POINTS = flags.DEFINE_string(
+    "points",
+    "",
+    "Points of the source to carry across and to draw, in pixels from the upper left corner: "
+    "'X,Y X,Y ...', or a .csv file with a point a line. Their matches are printed.",
+)
+
+
+def main(argv):
+    if len(argv) != 3:
+        raise app.UsageError(
+            "Expected two images: python -m anchornet_tf.match SOURCE TARGET. "
+            f"Received: {' '.join(argv[1:]) or 'none'}"
+        )
+    try:
+        options = dict(_parse_option(text) for text in _OPTION.value)
+        points = _parse_points(_POINTS.value)
+        _run(argv[1], argv[2], options, points)
+    # What the user can mend is said in one line; anything else keeps its traceback.
+    except (OSError, ValueError, WeightsUnavailable) as error:
+        sys.exit(f"Error: {error}")
+
+
+def _run(source_path, target_path, options, points):
+    # TensorFlow is imported after the flags are parsed, so that --help answers at once.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    from anchornet_tf import files, viz
+    from anchornet_tf.image_io import read_image
+    from anchornet_tf.matching.api import match_pair
+
+    source, target = read_image(source_path), read_image(target_path)
+    flow = match_pair(source, target, _FEATURES.value, _MATCHER.value, **options)
+    if points is not None:
+        for point, moved in zip(points, flow.transfer_points(points), strict=True):
+            print(f"{point[0]:g},{point[1]:g} -> {moved[0]:.1f},{moved[1]:.1f}")
+    if _FLOW.value:
+        flow.save(_FLOW.value)
+        print(f"Flow written to {_FLOW.value}")
+    if _OUTPUT.value:
+        figure = viz.plot_summary(source, target, flow, points)
+        with files.atomic_file(_OUTPUT.value) as temporary:
+            figure.savefig(temporary, dpi=120)
+        print(f"Picture written to {_OUTPUT.value}")
+    print(f"Next: {_next_command(source_path, target_path, source.shape, points)}")
+
+
+def _next_command(source_path, target_path, shape, points):
+    """Suggests to try points where there were none, and the way back otherwise."""
+    paths = [source_path, target_path] if points is None else [target_path, source_path]
+    command = ["python", "-m", "anchornet_tf.match", *paths]
+    command += [f"--features={_FEATURES.value}", f"--matcher={_MATCHER.value}"]
+    command += [f"--option={option}" for option in _OPTION.value]
+    if points is None:
+        command += [f"--points={shape[1] // 2},{shape[0] // 2}"]
+    return shlex.join(command)
+
+
+def _parse_option(text: str) -> tuple[str, object]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise ValueError(f"--option must be NAME=VALUE. Received: {text!r}")
+    try:
+        return name, ast.literal_eval(value)
+    except (SyntaxError, ValueError):
+        return name, value  # Not a number, bool or tuple: a string, for instance a path.
+
+
+def _parse_points(text: str) -> list[tuple[float, float]] | None:
+    if not text:
+        return None
+    if text.endswith(".csv"):
+        with open(text) as file:
+            lines = [line.strip() for line in file if line.strip()]
+        # A first line of names is allowed, and says nothing else than the order we expect.
+        entries = lines[1:] if lines and lines[0].replace(" ", "").lower() == "x,y" else lines
+    else:
+        entries = text.split()
+    try:
+        return [(float(x), float(y)) for x, y in (entry.split(",") for entry in entries)]
+    except ValueError as error:
+        raise ValueError(
+            f"--points must be X,Y pairs in pixels, or a .csv file of them. Received: {text!r}"
+        ) from error
+
+
+if __name__ == "__main__":
+    app.run(main)

@@ -1,0 +1,111 @@
+"""Features of many images, each computed once, within a limit of memory."""
+
+import collections
+import dataclasses
+import pathlib
+import pickle
+import tempfile
+from collections.abc import Callable, Hashable, Iterable
+
+import numpy as np
+
+from anchornet_tf.features.feature_map import FeatureMap
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Described:
+    """An image with its features.
+
+    Args:
+        image: uint8 array `(height, width, 3)`.
+        features: Its feature map.
+    """
+
+    image: np.ndarray
+    features: FeatureMap
+
+    @property
+    def num_bytes(self) -> int:
+        return self.image.nbytes + self.features.values.nbytes
+
+
+class FeatureCache:
+    """Computes the features of images in batches and keeps them as long as they are needed.
+
+    The most recently used stay in memory, the others wait in a temporary folder.
+
+    Args:
+        read: Callable from a key to its image.
+        describe: Callable from a list of images to their feature maps.
+        uses: All keys in the order in which they will be asked for, repeated as often as that is.
+            It says what to compute next and what can be forgotten.
+        memory_limit: int. Bytes to keep in memory; the entry in use is kept whatever its size.
+        batch_size: int. Images to describe in one go.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[Hashable], np.ndarray],
+        describe: Callable[[list[np.ndarray]], list[FeatureMap]],
+        uses: Iterable[Hashable],
+        memory_limit: int,
+        batch_size: int = 8,
+    ):
+        self._read = read
+        self._describe = describe
+        self._remaining_uses = collections.Counter(uses)
+        self._waiting = collections.deque(self._remaining_uses)  # In the order of first use.
+        self._memory_limit = memory_limit
+        self._batch_size = batch_size
+        self._memory: collections.OrderedDict[Hashable, Described] = collections.OrderedDict()
+        self._bytes = 0
+        self._files: dict[Hashable, pathlib.Path] = {}
+        self._folder = tempfile.TemporaryDirectory(prefix="anchornet-features-")
+
+    def __enter__(self) -> "FeatureCache":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._memory.clear()
+        self._folder.cleanup()
+
+    def take(self, key: Hashable) -> Described:
+        """Returns the next use of a key; after its last one the features are forgotten.
+
+        Raises:
+            KeyError: If the key has no use left.
+        """
+        if not self._remaining_uses[key]:
+            raise KeyError(f"Every use must be announced. Received: {key!r}")
+        if key not in self._memory and key not in self._files:
+            self._compute_until(key)
+        entry = self._memory.pop(key, None)
+        if entry is None:
+            entry = pickle.loads(self._files[key].read_bytes())
+        else:
+            self._bytes -= entry.num_bytes
+        self._remaining_uses[key] -= 1
+        if self._remaining_uses[key]:
+            self._keep(key, entry)
+        elif key in self._files:
+            self._files.pop(key).unlink()
+        return entry
+
+    def _compute_until(self, key):
+        while key not in self._memory and key not in self._files:
+            count = min(self._batch_size, len(self._waiting))
+            keys = [self._waiting.popleft() for _ in range(count)]
+            images = [self._read(key) for key in keys]
+            for each, image, features in zip(keys, images, self._describe(images), strict=True):
+                self._keep(each, Described(image, features))
+
+    def _keep(self, key, entry):
+        self._memory[key] = entry
+        self._bytes += entry.num_bytes
+        while self._bytes > self._memory_limit and len(self._memory) > 1:
+            oldest, evicted = self._memory.popitem(last=False)
+            self._bytes -= evicted.num_bytes
+            if oldest not in self._files:
+                path = pathlib.Path(self._folder.name) / f"{len(self._files)}.pickle"
+                path.write_bytes(pickle.dumps(evicted, pickle.HIGHEST_PROTOCOL))
+                self._files[oldest] = path

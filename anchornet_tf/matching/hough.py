@@ -1,0 +1,184 @@
+"""Dense Hough matching: cells vote for the displacement of the whole object.
+
+Proposal Flow's probabilistic Hough matching weighs the likeness of two boxes by how many other
+pairs agree with their offset. Here the cells of a regular grid take the place of the boxes, which
+makes it a few matrix operations.
+"""
+
+import math
+
+import numpy as np
+import tensorflow as tf
+
+from anchornet_tf.features.feature_map import FeatureMap, check_size
+from anchornet_tf.matching.cells import check_same_depth, flow_from_cells, same_place, unravel
+from anchornet_tf.matching.flow import Flow
+
+# The read-out averages positions around the best cell, weighted by their confidence relative to it,
+# raised to this power: enough for fractions of a cell, too little to blur two parts into one.
+_READOUT_RADIUS = 2
+_READOUT_POWER = 4
+_EPSILON = 1e-6
+
+
+class HoughMatcher:
+    """Matches cells by appearance, weighted by a vote over displacements.
+
+    Args:
+        grid_size: int or `(height, width)`: cells that both maps are resampled to.
+        power: float. Similarities are `relu(cosine) ** power`; the higher, the less many poor
+            matches count against a few good ones.
+        smoothing: float. Standard deviation in cells of the Gaussian that smooths the votes; 0
+            for none.
+        scales: Relative sizes of the object in the target that votes are counted for, about the
+            image centre. A match takes the vote of the scale that suits it best.
+
+    Raises:
+        ValueError: If an argument is out of range.
+    """
+
+    def __init__(
+        self,
+        grid_size: int | tuple[int, int] = 28,
+        power: float = 3.0,
+        smoothing: float = 1.0,
+        scales: tuple[float, ...] = (1.0,),
+    ):
+        pair = (grid_size, grid_size) if np.ndim(grid_size) == 0 else grid_size
+        self.grid_size = check_size(pair, "grid_size")
+        if not power > 0:
+            raise ValueError(f"`power` must be positive. Received: power={power}")
+        if not smoothing >= 0:
+            raise ValueError(f"`smoothing` must not be negative. Received: smoothing={smoothing}")
+        if not scales or min(scales) <= 0:
+            raise ValueError(f"`scales` must be positive numbers. Received: scales={scales}")
+        self.power = float(power)
+        self.smoothing = float(smoothing)
+        self.scales = tuple(float(scale) for scale in scales)
+
+    def __call__(self, source: FeatureMap, target: FeatureMap, **_) -> Flow:
+        """Returns the flow; its confidence is similarity times vote, from 0 to 1.
+
+        Raises:
+            ValueError: If the maps differ in depth.
+        """
+        check_same_depth(source, target)
+        positions, confidence = hough_cells(
+            tf.constant(source.values)[tf.newaxis],
+            tf.constant(target.values)[tf.newaxis],
+            grid_size=self.grid_size,
+            power=self.power,
+            smoothing=self.smoothing,
+            scales=self.scales,
+        )
+        return flow_from_cells(
+            positions[0].numpy(),
+            self.grid_size,
+            source.image_size,
+            target.image_size,
+            confidence=confidence[0].numpy(),
+        )
+
+
+@tf.function(reduce_retracing=True)
+def hough_cells(
+    source: tf.Tensor,
+    target: tf.Tensor,
+    grid_size: tuple[int, int] = (28, 28),
+    power: float = 3.0,
+    smoothing: float = 1.0,
+    scales: tuple[float, ...] = (1.0,),
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Matches batches of maps; see `HoughMatcher` for the options.
+
+    Cells without any likeness (a constant image) match the same place with confidence zero.
+
+    Args:
+        source: float tensor `(batch, height, width, depth)`; any of the sizes may be unknown.
+        target: float tensor `(batch, target height, target width, depth)`.
+        grid_size: `(height, width)` of both grids in cells.
+        power: float.
+        smoothing: float.
+        scales: tuple of float.
+
+    Returns:
+        `positions` `(batch, *grid_size, 2)`: (row, column) in cells of the target's grid; and
+        `confidence` `(batch, *grid_size)`.
+    """
+    height, width = grid_size
+    source, target = _cells(source, grid_size), _cells(target, grid_size)  # (batch, n, depth)
+    cosine = tf.matmul(source, target, transpose_b=True)
+    similarity = tf.nn.relu(cosine) ** power  # (batch, n, n)
+    votes = [_votes(similarity, grid_size, scale, smoothing) for scale in scales]
+    confidence = similarity * tf.reduce_max(tf.stack(votes), axis=0)
+    best = tf.argmax(confidence, axis=-1, output_type=tf.int32)  # (batch, n)
+    peak = tf.gather(confidence, best, batch_dims=2)
+    positions = unravel(best, width) + _readout(confidence, best, peak, grid_size)
+    unmoved = same_place(tf.constant(grid_size), tf.constant(grid_size))
+    positions = tf.where(peak[..., tf.newaxis] > 0, positions, unmoved)
+    return tf.reshape(positions, (-1, height, width, 2)), tf.reshape(peak, (-1, height, width))
+
+
+def _cells(values, grid_size):
+    # Unit length first: otherwise the strongest of the averaged cells drowns the others.
+    values = tf.math.l2_normalize(values, axis=-1, epsilon=_EPSILON**2)
+    values = tf.image.resize(values, grid_size, antialias=True)
+    values = tf.math.l2_normalize(values, axis=-1, epsilon=_EPSILON**2)
+    return tf.reshape(values, (tf.shape(values)[0], math.prod(grid_size), tf.shape(values)[-1]))
+
+
+def _votes(similarity, grid_size, scale, smoothing):
+    """Returns the smoothed vote of each pair's offset: `(batch, n, n)`, at most 1."""
+    offsets, counts = zip(*(_offsets(side, scale) for side in grid_size), strict=True)
+    rows, columns = offsets  # (height, height), (width, width)
+    bins = rows[:, tf.newaxis, :, tf.newaxis] * counts[1] + columns[tf.newaxis, :, tf.newaxis, :]
+    num_cells = math.prod(grid_size)
+    bins = tf.reshape(bins, (num_cells * num_cells,))
+    ballots = tf.transpose(tf.reshape(similarity, (-1, num_cells * num_cells)))
+    votes = tf.math.unsorted_segment_sum(ballots, bins, math.prod(counts))  # (bins, batch)
+    votes = tf.reshape(tf.transpose(votes), (-1, *counts)) / num_cells
+    if smoothing > 0:
+        votes = _smooth(votes, smoothing)
+    votes = tf.gather(tf.reshape(votes, (-1, math.prod(counts))), bins, axis=1)
+    return tf.reshape(votes, (-1, num_cells, num_cells))
+
+
+def _offsets(side, scale):
+    """Returns `(side, side)` int32 numbers of displacement bins along an axis, and their count.
+
+    Entry `[i, j]` is the bin of the displacement that remains when position `i`, scaled about the
+    centre, moves to `j`.
+    """
+    centered = tf.range(side, dtype=tf.float32) - (side - 1) / 2
+    offsets = tf.floor(centered[tf.newaxis, :] - scale * centered[:, tf.newaxis] + 0.5)
+    reach = math.ceil((side - 1) / 2 * (1 + scale) + 0.5)
+    return tf.cast(offsets, tf.int32) + reach, 2 * reach + 1
+
+
+def _smooth(votes, deviation):
+    """Blurs `(batch, rows, columns)` votes with a Gaussian; beyond the border there are none."""
+    radius = math.ceil(3 * deviation)
+    kernel = np.exp(-0.5 * (np.arange(-radius, radius + 1) / deviation) ** 2)
+    kernel = tf.constant(kernel / kernel.sum(), votes.dtype)
+    votes = votes[..., tf.newaxis]
+    votes = tf.nn.conv2d(votes, kernel[:, tf.newaxis, tf.newaxis, tf.newaxis], 1, "SAME")
+    votes = tf.nn.conv2d(votes, kernel[tf.newaxis, :, tf.newaxis, tf.newaxis], 1, "SAME")
+    return votes[..., 0]
+
+
+def _readout(confidence, best, peak, grid_size):
+    """Returns `(batch, n, 2)` offsets in cells: the mean position in a window about the best."""
+    height, width = grid_size
+    radius = _READOUT_RADIUS
+    num_cells = height * width
+    maps = tf.reshape(confidence, (-1, num_cells, height, width))
+    maps = tf.pad(maps, [[0, 0], [0, 0], [radius, radius], [radius, radius]])
+    padded_width = width + 2 * radius
+    window = np.stack(np.mgrid[-radius : radius + 1, -radius : radius + 1], -1).reshape(-1, 2)
+    steps = tf.constant(window @ [padded_width, 1], tf.int32)  # (window,)
+    center = (best // width + radius) * padded_width + best % width + radius
+    maps = tf.reshape(maps, (-1, num_cells, (height + 2 * radius) * padded_width))
+    values = tf.gather(maps, center[..., tf.newaxis] + steps, batch_dims=2)  # (batch, n, window)
+    weights = tf.math.divide_no_nan(values, peak[..., tf.newaxis]) ** _READOUT_POWER
+    mean = tf.einsum("bnw,wc->bnc", weights, tf.constant(window, confidence.dtype))
+    return tf.math.divide_no_nan(mean, tf.reduce_sum(weights, axis=-1, keepdims=True))

@@ -1,0 +1,75 @@
+"""A trained bank of one class as a file."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import zipfile
+
+import numpy as np
+
+from anchornet_tf import files
+from anchornet_tf.layers.anchor_bank import AnchorBank
+
+_ARRAYS = ("kernel", "bias", "running_mean", "running_square")
+
+
+@dataclasses.dataclass(frozen=True)
+class BankFile:
+    """The filters of one class, their statistics, and a record of how they were trained.
+
+    Attributes:
+        class_name: str.
+        arrays: kernel `(3, 3, depth, filters)`, bias, running_mean and running_square `(filters,)`.
+        pca_digest: str, identifies the projections that the filters expect.
+        record: dict, the configuration of the training.
+    """
+
+    class_name: str
+    arrays: dict[str, np.ndarray]
+    pca_digest: str
+    record: dict
+
+    @classmethod
+    def of(cls, bank: AnchorBank, class_name: str, pca_digest: str, record: dict) -> "BankFile":
+        """Takes the values of a layer."""
+        arrays = {name: np.asarray(getattr(bank, name)) for name in _ARRAYS}
+        return cls(class_name, arrays, pca_digest, record)
+
+    def bank(self, response: str = "whitened") -> AnchorBank:
+        """Returns a layer with these values."""
+        bank = AnchorBank(self.arrays["kernel"].shape[-1], response, name=f"bank_{self.class_name}")
+        depth = self.arrays["kernel"].shape[2]
+        bank.build([(None, None, None, depth // 3)] * 3)
+        bank.built = True
+        for name in _ARRAYS:
+            getattr(bank, name).assign(self.arrays[name])
+        return bank
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes a `.npz` file, whole or not at all."""
+        about = {"class_name": self.class_name, "pca_digest": self.pca_digest, "record": self.record}
+        with files.atomic_file(path) as temporary:
+            np.savez(temporary, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **self.arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> "BankFile":
+        """Reads what `save` wrote.
+
+        Raises:
+            FileNotFoundError, ValueError: where there is no such file, or it is something else.
+        """
+        path = pathlib.Path(path)
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"Expected the file of a bank made by `python -m trainers.stage1`. Received: {path}"
+            )
+        try:
+            with np.load(path) as archive:
+                about = json.loads(archive["about"].tobytes())
+                arrays = {name: archive[name] for name in _ARRAYS}
+        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+            raise ValueError(
+                f"Expected the file of a bank made by `python -m trainers.stage1` ({error}). Received: {path}"
+            ) from error
+        return cls(arrays=arrays, **about)

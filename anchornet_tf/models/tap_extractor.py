@@ -1,0 +1,35 @@
+"""From images to the projected, normalised taps that the banks consume."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from anchornet_tf import pca
+from anchornet_tf.backbone import Backbone
+from anchornet_tf.layers.hypercolumn import Hypercolumn
+
+
+class TapExtractor:
+    """The frozen part of the network: trunk and PCA.
+
+    Args:
+        backbone: `Backbone`, or the `weights` argument to make one.
+        projections: `HypercolumnPCA`, or None for the one that comes with the package.
+    """
+
+    def __init__(self, backbone: Backbone | str = "imagenet", projections: pca.HypercolumnPCA | None = None):
+        self.backbone = backbone if isinstance(backbone, keras.layers.Layer) else Backbone(backbone)
+        projections = projections or pca.shipped()
+        self.pca_digest = projections.digest()
+        self.hypercolumn = Hypercolumn(fitted=projections)
+        self._compiled = tf.function(
+            self.taps, input_signature=[tf.TensorSpec((None, None, None, 3), tf.float32)]
+        )
+
+    def taps(self, images) -> tuple[tf.Tensor, ...]:
+        """Returns the projected taps of `(batch, height, width, 3)` images; for use inside graphs."""
+        return tuple(tf.stop_gradient(tap) for tap in self.hypercolumn.project(self.backbone(images)))
+
+    def __call__(self, images) -> tuple[np.ndarray, ...]:
+        """As `taps`, compiled, from and to arrays."""
+        return tuple(tap.numpy() for tap in self._compiled(tf.cast(images, tf.float32)))

@@ -1,0 +1,268 @@
+"""Pictures of correspondences and of responses, as matplotlib figures.
+
+Figures are made without a window system and never shown: save them with `figure.savefig(path)`, or
+return them from a notebook cell.
+"""
+
+import math
+
+import matplotlib
+import numpy as np
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+
+from anchornet_tf.features.feature_map import resize_bilinear
+from anchornet_tf.image_io import read_image
+from anchornet_tf.matching.flow import Flow
+
+_PANEL_INCHES = 4.0
+_BACKGROUND = 255
+_TITLE_INCHES = 0.3
+_GAP_SHARE = 0.02  # Of the width, between two images side by side.
+
+
+def plot_matches(
+    source_image, target_image, flow: Flow, points: np.ndarray | None = None, num_points: int = 60
+) -> Figure:
+    """Draws both images side by side with lines between corresponding points.
+
+    The colour of a point is its place in the source image: hue across, brightness down.
+
+    Args:
+        source_image: The source image: a path, an array or a PIL image.
+        target_image: The target image.
+        flow: The flow from source to target.
+        points: array `(n, 2)` of `(x, y)` in the source to draw, or None for the most confident
+            point in each field of a regular grid.
+        num_points: int. About how many points to choose when `points` is None.
+
+    Returns:
+        The figure.
+
+    Raises:
+        ValueError: If an image does not have the flow's size, or a point lies off the image.
+    """
+    source, target = _check_images(source_image, target_image, flow)
+    points = choose_points(flow, num_points) if points is None else np.asarray(points, float)
+    moved = flow.transfer_points(points)
+    canvas, shift = _side_by_side(source, target)
+    figure, [axes] = _figure(1, canvas.shape[0] / canvas.shape[1], width=2 * _PANEL_INCHES)
+    _draw_matches(axes, canvas, points, moved, shift, flow.shape)
+    return figure
+
+
+def plot_warp(source_image, target_image, flow: Flow) -> Figure:
+    """Shows source, target, the target pulled into the source's frame, and the confidence.
+
+    Args:
+        source_image: The source image: a path, an array or a PIL image.
+        target_image: The target image.
+        flow: The flow from source to target.
+
+    Returns:
+        The figure, of four panels.
+
+    Raises:
+        ValueError: If an image does not have the flow's size.
+    """
+    source, target = _check_images(source_image, target_image, flow)
+    tallest = max(source.shape[0] / source.shape[1], target.shape[0] / target.shape[1])
+    figure, axes = _figure(4, tallest, width=_PANEL_INCHES)
+    warped = flow.warp(target, fill=_BACKGROUND)
+    pictures = {"source": source, "target": target, "target warped onto source": warped}
+    for panel, (title, image) in zip(axes, pictures.items(), strict=False):
+        panel.imshow(image)
+        panel.set_title(title)
+    _draw_confidence(figure, axes[3], flow)
+    return figure
+
+
+def plot_summary(
+    source_image, target_image, flow: Flow, points: np.ndarray | None = None, num_points: int = 60
+) -> Figure:
+    """Draws all there is to see of a flow: matches, warp, both images overlaid, confidence.
+
+    Args:
+        source_image: The source image: a path, an array or a PIL image.
+        target_image: The target image.
+        flow: The flow from source to target.
+        points: As in `plot_matches`.
+        num_points: As in `plot_matches`.
+
+    Returns:
+        The figure.
+
+    Raises:
+        ValueError: If an image does not have the flow's size, or a point lies off the image.
+    """
+    source, target = _check_images(source_image, target_image, flow)
+    points = choose_points(flow, num_points) if points is None else np.asarray(points, float)
+    canvas, shift = _side_by_side(source, target)
+    upper = 3 * _PANEL_INCHES * canvas.shape[0] / canvas.shape[1]
+    lower = _PANEL_INCHES * source.shape[0] / source.shape[1] + _TITLE_INCHES
+    figure = Figure(figsize=(3 * _PANEL_INCHES, upper + lower), layout="constrained")
+    axes = figure.subplot_mosaic(
+        [["matches"] * 3, ["warped", "overlaid", "confidence"]], height_ratios=[upper, lower]
+    )
+    for panel in axes.values():
+        panel.set_axis_off()
+    _draw_matches(axes["matches"], canvas, points, flow.transfer_points(points), shift, flow.shape)
+    warped = flow.warp(target, fill=_BACKGROUND)
+    overlaid = (source.astype(np.uint16) + warped) // 2
+    for panel, title, image in (
+        (axes["warped"], "target warped onto source", warped),
+        (axes["overlaid"], "the same over the source", overlaid),
+    ):
+        panel.imshow(image)
+        panel.set_title(title)
+    _draw_confidence(figure, axes["confidence"], flow)
+    return figure
+
+
+def plot_responses(
+    image,
+    response_maps: np.ndarray,
+    top: int = 8,
+    columns: int = 4,
+    titles: list[str] | None = None,
+) -> Figure:
+    """Lays the strongest response maps over the image, each with its peak marked.
+
+    Args:
+        image: A path, an array or a PIL image.
+        response_maps: array `(height, width, k)` on a regular grid of the image.
+        top: int. How many maps to show, those with the highest peaks first.
+        columns: int. Panels a row.
+        titles: One name a map, or None for their numbers.
+
+    Returns:
+        The figure.
+
+    Raises:
+        ValueError: If `response_maps` is not finite or not of rank 3, `top` or `columns` is not
+            positive, or there are not as many titles as maps.
+    """
+    image = read_image(image)
+    maps = np.asarray(response_maps, np.float32)
+    if maps.ndim != 3 or maps.size == 0 or not np.isfinite(maps).all():
+        raise ValueError(
+            "`response_maps` must be a finite array of shape (height, width, k). "
+            f"Received: response_maps.shape={maps.shape}"
+        )
+    if top < 1 or columns < 1:
+        raise ValueError(
+            f"`top` and `columns` must be positive. Received: top={top}, columns={columns}"
+        )
+    if titles is not None and len(titles) != maps.shape[2]:
+        raise ValueError(
+            f"`titles` must name each of the {maps.shape[2]} maps. Received: {len(titles)} titles"
+        )
+    peaks = maps.max(axis=(0, 1))
+    chosen = np.argsort(-peaks, kind="stable")[:top]
+    figure, axes = _figure(
+        len(chosen), image.shape[0] / image.shape[1], width=_PANEL_INCHES / 1.5, columns=columns
+    )
+    heat = resize_bilinear(maps[..., chosen], image.shape[:2])
+    for panel, index, overlay in zip(axes, chosen, np.moveaxis(heat, -1, 0), strict=True):
+        row, column = np.unravel_index(overlay.argmax(), overlay.shape)
+        panel.imshow(image)
+        panel.imshow(overlay, cmap="inferno", alpha=0.6)
+        panel.plot(column, row, "o", ms=7, mfc="none", mec="cyan")
+        name = titles[index] if titles is not None else f"{index}"
+        panel.set_title(f"{name}  (max {peaks[index]:.2f})", fontsize=9)
+    return figure
+
+
+def choose_points(flow: Flow, num_points: int) -> np.ndarray:
+    """Returns the most confident point of each field of a regular grid over the source image.
+
+    Args:
+        flow: The flow whose confidence decides.
+        num_points: int. About how many points.
+
+    Returns:
+        float array `(n, 2)` of `(x, y)`; fields without a valid pixel give none.
+
+    Raises:
+        ValueError: If `num_points` is not positive.
+    """
+    if num_points < 1:
+        raise ValueError(f"`num_points` must be positive. Received: num_points={num_points}")
+    height, width = flow.shape
+    field = max(1, round(math.sqrt(height * width / num_points)))
+    rows, columns = -(-height // field), -(-width // field)
+    confidence = np.full((rows * field, columns * field), -np.inf)
+    confidence[:height, :width] = np.where(flow.valid, flow.confidence, -np.inf)
+    fields = confidence.reshape(rows, field, columns, field).swapaxes(1, 2)
+    fields = fields.reshape(rows * columns, field * field)
+    best = fields.argmax(axis=1)
+    row, column = np.divmod(np.arange(rows * columns), columns)
+    points = np.stack([column * field + best % field, row * field + best // field], axis=-1)
+    return points[np.isfinite(fields.max(axis=1))].astype(float)
+
+
+def _check_images(source_image, target_image, flow):
+    source, target = read_image(source_image), read_image(target_image)
+    for name, image, size in (
+        ("source_image", source, flow.shape),
+        ("target_image", target, flow.target_size),
+    ):
+        if image.shape[:2] != size:
+            raise ValueError(
+                f"`{name}` must have the flow's (height, width) = {size}. "
+                f"Received: {image.shape[:2]}"
+            )
+    return source, target
+
+
+def _side_by_side(source, target):
+    """Returns both images on one canvas, and how far right the target begins."""
+    gap = max(1, round(_GAP_SHARE * (source.shape[1] + target.shape[1])))
+    shift = source.shape[1] + gap
+    height = max(source.shape[0], target.shape[0])
+    canvas = np.full((height, shift + target.shape[1], 3), _BACKGROUND, np.uint8)
+    canvas[: source.shape[0], : source.shape[1]] = source
+    canvas[: target.shape[0], shift:] = target
+    return canvas, shift
+
+
+def _draw_matches(axes, canvas, points, moved, shift, size):
+    """Draws points and what became of them; those without a match stay alone."""
+    axes.imshow(canvas)
+    colors = _place_colors(points, size)
+    known = np.isfinite(moved).all(axis=-1)
+    ends = moved + [shift, 0]
+    segments = np.stack([points, ends], axis=1)[known]  # (matches, 2, 2)
+    axes.add_collection(LineCollection(segments, colors=colors[known], lw=0.8, alpha=0.8))
+    drawn = np.concatenate([points, ends[known]])
+    drawn_colors = np.concatenate([colors, colors[known]])
+    axes.scatter(*drawn.T, c=drawn_colors, s=16, edgecolors="white", linewidths=0.5, zorder=3)
+    axes.set_xlim(-0.5, canvas.shape[1] - 0.5)
+    axes.set_ylim(canvas.shape[0] - 0.5, -0.5)
+
+
+def _draw_confidence(figure, axes, flow):
+    drawn = axes.imshow(np.where(flow.valid, flow.confidence, np.nan), cmap="viridis")
+    axes.set_title("confidence")
+    figure.colorbar(drawn, ax=axes, fraction=0.046)
+
+
+def _place_colors(points, size):
+    """Returns `(n, 3)` colours: the hue says how far across, the brightness how far down."""
+    across = points[:, 0] / max(1, size[1] - 1)
+    down = points[:, 1] / max(1, size[0] - 1)
+    return matplotlib.colormaps["hsv"](0.85 * across)[:, :3] * (1 - 0.45 * down[:, np.newaxis])
+
+
+def _figure(panels, aspect, width, columns=None):
+    """Returns a figure and its panels without axes; unused places of the last row stay empty."""
+    columns = min(panels, columns or panels)
+    rows = math.ceil(panels / columns)
+    # Figure rather than pyplot: no window system, and nothing to close.
+    figure = Figure(
+        figsize=(width * columns, (width * aspect + _TITLE_INCHES) * rows), layout="constrained"
+    )
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for panel in axes:
+        panel.set_axis_off()
+    return figure, list(axes[:panels])

@@ -1,0 +1,125 @@
+"""Tests of belief propagation on the pyramid: the original's states, and plain formulas."""
+
+import itertools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from anchornet_tf.matching.belief_propagation import (
+    _distance_transform,
+    _edge_groups,
+    num_nodes,
+    propagate_beliefs,
+)
+from tests.shared_data import shared_path
+
+_DEFORMATION, _TRUNCATION = 0.05, 0.2  # Of the golden files.
+
+
+def _golden_costs(archive):
+    return archive["u"].T.reshape(21, 7, 9)  # (nodes, x states, y states)
+
+
+def _propagate(costs, **options):
+    return propagate_beliefs(costs, deformation=_DEFORMATION, truncation=_TRUNCATION, **options)[
+        0
+    ].numpy()
+
+
+@pytest.mark.parametrize("iterations", [1, 2, 3, 4, 5])
+def test_golden_each_iteration(iterations):
+    golden = np.load(shared_path("golden/dsp__tiny_bp.npz"))
+    states = _propagate(_golden_costs(golden), bottom_up=False, max_iterations=iterations)
+    np.testing.assert_array_equal(states, golden["S"][:, iterations - 1])
+
+
+def test_golden_converged():
+    golden = np.load(shared_path("golden/dsp__tiny_bp.npz"))
+    states = _propagate(_golden_costs(golden), bottom_up=False)
+    np.testing.assert_array_equal(states, golden["opt_state"][:, 0])
+
+
+def test_golden_with_upward_messages():
+    golden = np.load(shared_path("golden/dsp__tiny_bp_fixed.npz"))
+    states = _propagate(_golden_costs(golden), bottom_up=True)
+    np.testing.assert_array_equal(states, golden["opt_state_fixed"][:, 0])
+
+
+@pytest.mark.parametrize(("deformation", "truncation"), [(0.05, 0.2), (0.005, 0.25), (1.0, 0.5)])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 6), (5, 1), (8, 13)])
+def test_distance_transform_is_a_minimum_over_states(shape, deformation, truncation):
+    costs = np.random.default_rng(0).uniform(size=(3, *shape)).astype(np.float32)
+    x, y = (np.arange(side) for side in shape)
+    along_x = np.minimum(deformation * np.abs(x[:, None] - x), truncation)
+    along_y = np.minimum(deformation * np.abs(y[:, None] - y), truncation)
+    pairwise = along_x[:, None, :, None] + along_y[:, None, :]  # (x, y, x', y')
+    expected = (costs[:, None, None] + pairwise).min(axis=(3, 4))
+    actual = _distance_transform(tf.constant(costs), deformation, truncation)
+    np.testing.assert_allclose(actual, expected, atol=1e-6)
+
+
+def test_two_levels_without_loops_find_the_optimum():
+    # Without its level's own edges a pyramid is a tree, where min-sum is exact: they are silenced
+    # by a truncation that costs the parent's edges alone cannot show, so compare full energies.
+    rng = np.random.default_rng(1)
+    costs = rng.uniform(size=(5, 2, 2)).astype(np.float32)
+    deformation, truncation = 0.02, 0.02
+    flat = costs.reshape(5, 4)
+    places = [(state // 2, state % 2) for state in range(4)]
+    edges = [(0, 1), (0, 2), (0, 3), (0, 4), (1, 2), (3, 4), (1, 3), (2, 4)]
+
+    def energy(states):
+        pairwise = sum(
+            min(deformation * abs(p - q), truncation)
+            for a, b in edges
+            for p, q in zip(places[states[a]], places[states[b]], strict=True)
+        )
+        return sum(flat[node, state] for node, state in enumerate(states)) + pairwise
+
+    best = min(itertools.product(range(4), repeat=5), key=energy)
+    states, _ = propagate_beliefs(
+        costs, num_levels=2, deformation=deformation, truncation=truncation
+    )
+    np.testing.assert_array_equal(states, best)
+
+
+def test_edges_of_the_pyramid():
+    tree, sweep = _edge_groups(3)
+    down = {(int(a), int(b)) for tails, heads in tree for a, b in zip(tails, heads, strict=True)}
+    assert {b for a, b in down if a == 0} == {1, 2, 3, 4}
+    assert {b for a, b in down if a == 2} == {7, 8, 11, 12}  # Level 1, x = 0, y = 1.
+    across = [(int(a), int(b)) for group in sweep for a, b in zip(*group, strict=True)]
+    assert len(across) == len(set(across)) == 4 + 24
+    assert len(sweep) == 6
+    for tails, heads in tree + sweep:
+        assert not set(tails) & set(heads)
+
+
+def test_settles_on_agreement_and_breaks_ties_low():
+    costs = np.ones((21, 5, 4), np.float32)
+    states, iterations = propagate_beliefs(costs)
+    np.testing.assert_array_equal(states, 0)
+    costs[:, 3, 2] = 0
+    states, iterations = propagate_beliefs(costs)
+    np.testing.assert_array_equal(states, 3 * 4 + 2)
+    assert int(iterations) == 2
+
+
+def test_strong_neighbours_overrule_a_lone_node():
+    costs = np.ones((21, 9, 9), np.float32)
+    costs[:, 4, 4] = 0
+    costs[20, 4, 4], costs[20, 0, 0] = 1, 0.95
+    states, _ = propagate_beliefs(costs, deformation=0.05, truncation=0.2)
+    np.testing.assert_array_equal(states, 4 * 9 + 4)
+
+
+def test_number_of_nodes():
+    assert [num_nodes(levels) for levels in range(4)] == [0, 1, 5, 21]
+
+
+def test_bad_shape():
+    with pytest.raises(ValueError, match=r"shape \(21, x states, y states\).*Received"):
+        propagate_beliefs(tf.zeros((20, 3, 3)))
+    with pytest.raises(ValueError, match=r"shape \(5, x states, y states\).*Received"):
+        propagate_beliefs(tf.zeros((5, 3)), num_levels=2)

@@ -1,0 +1,129 @@
+"""A whole run of stage 1: data, trunk, training, summary, pictures."""
+
+import dataclasses
+import os
+import pathlib
+
+import tensorflow as tf
+
+from anchornet_tf import pca
+from anchornet_tf.datasets import sources, tap_cache
+from anchornet_tf.models.bank_file import BankFile
+from anchornet_tf.models.tap_extractor import TapExtractor
+from trainers import bank_input, bank_report, loop
+from trainers import config as configs
+from trainers import strategy as strategies
+from trainers.bank_training import BankTraining
+from trainers.config import Stage1Config
+from trainers.run_folder import RunFolder
+
+_SUMMARY = "summary.json"
+
+
+def train(
+    config: Stage1Config,
+    workdir: str | os.PathLike,
+    *,
+    strategy: str = "one",
+    cache_dir: str | os.PathLike | None = None,
+    checkpoint_every: int = 50,
+) -> dict:
+    """Trains the banks of `config` in `workdir`, or goes on with them, and reports.
+
+    Args:
+        config: what to train.
+        workdir: folder of the run. Several workers must see the same one.
+        strategy: name as in `trainers.strategy.make`.
+        cache_dir: folder of the cached taps, or None for the one in the cache folder.
+        checkpoint_every: int. Steps between checkpoints.
+
+    Returns:
+        the summary: measures of every class on held-out images.
+
+    Raises:
+        ValueError: where the data, the classes, the PCA or the folder do not fit, before anything is trained.
+        loop.BrokenLoss: where a loss becomes NaN.
+    """
+    where = strategies.make(strategy)
+    configs.check_same(config, workdir)
+    source = sources.open_source(config.data, "train", heldout_fraction=config.heldout_fraction, seed=config.seed)
+    columns = source.require_classes(config.classes)
+    projections = pca.HypercolumnPCA.load(config.pca) if config.pca else pca.shipped()
+    folder = RunFolder(workdir, writes=strategies.is_chief(where))
+    summary = folder.read_json(_SUMMARY)
+    if summary is not None and summary["steps"] == config.steps:
+        print(f"This run is finished: {config.steps} steps in {folder.path}. Raise --steps to go on.")
+        _print_summary(summary, folder.path, config)
+        return summary
+    if folder.writes:
+        configs.save(config, folder.path)
+        projections.save(folder.path / "pca.npz")
+
+    with where.scope():
+        extractor = TapExtractor(config.weights, projections)
+    if config.cache_features:
+        cached = bank_input.CachedTaps(
+            config, source, pathlib.Path(cache_dir or tap_cache.default_folder()), projections.digest()
+        )
+        cached.fill(extractor, 0)
+        training = BankTraining(config, where, lambda taps: taps)
+        shard_from = cached.shard
+    else:
+        training = BankTraining(config, where, extractor.taps)
+
+        def shard_from(start, shards, index):
+            return bank_input.image_shard(config, source, start, shards, index)
+
+    def batches_from(start):
+        return strategies.distribute(where, lambda shards, index: shard_from(start, shards, index))
+
+    start = loop.run(
+        folder=folder,
+        variables=training.state(),
+        batches_from=batches_from,
+        step=training.step,
+        steps=config.steps,
+        checkpoint_every=checkpoint_every,
+    )
+    if start:
+        print(f"Continued from step {start}.")
+    if not folder.writes:
+        return {}
+    return _report(config, folder, training, extractor, projections.digest(), columns)
+
+
+def _report(config, folder, training, extractor, pca_digest, columns) -> dict:
+    record = dataclasses.asdict(config)
+    for name, bank in training.banks.items():
+        BankFile.of(bank, name, pca_digest, record).save(folder.path / "banks" / f"{name}.npz")
+    source = sources.open_source(
+        config.data, "heldout", heldout_fraction=config.heldout_fraction, seed=config.seed
+    )
+    held_out = bank_report.held_out_taps(source, columns, extractor, config.image_size)
+    summary = {"steps": config.steps, "classes": {}}
+    for (name, bank), column in zip(training.banks.items(), columns, strict=True):
+        if not held_out.labels[:, column].any():
+            continue
+        summary["classes"][name] = bank_report.summarise(bank, held_out, column, config.sigma)
+        title = f"{name}: where the filters of its bank fire, held-out images"
+        bank_report.draw_filters(bank, held_out, column, title, folder.path / "pictures" / f"{name}.png")
+    folder.write_json(_SUMMARY, summary)
+    _print_summary(summary, folder.path, config)
+    return summary
+
+
+def _print_summary(summary: dict, path: pathlib.Path, config: Stage1Config) -> None:
+    print(f"\n{'class':<12} {'filter |cos|':>12} {'map overlap':>12} {'average precision':>18}")
+    for name, values in summary["classes"].items():
+        print(
+            f"{name:<12} {values['filter_cosine']:>12.4f} {values['map_overlap']:>12.4f} "
+            f"{values['average_precision']:>18.3f}"
+        )
+    first = config.classes[0]
+    print(f"\nBanks:     {path / 'banks'}")
+    print(f"Pictures:  {path / 'pictures'}")
+    print(f"Curves:    tensorboard --logdir {path / 'tensorboard'}")
+    print(
+        "Next:      python -m anchornet_tf.match A.jpg B.jpg --features=anchornet-class "
+        f"--option=bank={path / 'banks' / (first + '.npz')}"
+    )
