@@ -8,13 +8,18 @@ import importlib
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AnchorBank": "anchornet_tf.layers.anchor_bank",
     "Backbone": "anchornet_tf.backbone",
+    "BankFile": "anchornet_tf.models.bank_file",
+    "FilterDiversity": "anchornet_tf.losses.diversity",
     "PCAProjection": "anchornet_tf.layers.pca_projection",
     "Hypercolumn": "anchornet_tf.layers.hypercolumn",
     "HypercolumnPCA": "anchornet_tf.pca",
     "DeepDescriptor": "anchornet_tf.features.deep",
     "FeatureMap": "anchornet_tf.features.feature_map",
     "Flow": "anchornet_tf.matching.flow",
+    "ResponseDiversity": "anchornet_tf.losses.diversity",
+    "TapExtractor": "anchornet_tf.models.tap_extractor",
     "match_pair": "anchornet_tf.matching.api",
     "match_many": "anchornet_tf.matching.api",
 }

@@ -96,7 +96,9 @@ def check_images(images) -> None:
             f"Expected images of at least {MINIMUM_SIZE} pixels on each side. Received: shape={tuple(shape)}"
         )
     if not (images.dtype == tf.uint8 or images.dtype.is_floating):
-        raise ValueError(f"Expected uint8 or float images from 0 to 255. Received: dtype={images.dtype.name}")
+        raise ValueError(
+            f"Expected uint8 or float images from 0 to 255. Received: dtype={images.dtype.name}"
+        )
     if isinstance(images, tf.__internal__.EagerTensor) and images.dtype.is_floating:
         if not bool(tf.reduce_all(tf.math.is_finite(images))):
             raise ValueError("Expected finite pixel values. Received: images with NaN or infinity")

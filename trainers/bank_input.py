@@ -40,7 +40,9 @@ class CachedTaps:
         pca_digest: str that identifies the projections.
     """
 
-    def __init__(self, config: Stage1Config, source: ImageSource, folder: pathlib.Path, pca_digest: str):
+    def __init__(
+        self, config: Stage1Config, source: ImageSource, folder: pathlib.Path, pca_digest: str
+    ):
         self.config = config
         self.source = source
         self._columns = source.require_classes(config.classes)

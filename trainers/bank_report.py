@@ -34,7 +34,12 @@ class HeldOut:
 
 
 def held_out_taps(
-    source: ImageSource, columns, extractor: TapExtractor, image_size: int, positives: int = 40, background: int = 100
+    source: ImageSource,
+    columns,
+    extractor: TapExtractor,
+    image_size: int,
+    positives: int = 40,
+    background: int = 100,
 ) -> HeldOut:
     """Computes the taps of some held-out images of each class and of background."""
     wanted = [np.flatnonzero(source.labels[:, column])[:positives] for column in columns]
@@ -42,9 +47,15 @@ def held_out_taps(
     chosen = np.unique(np.concatenate(wanted))
     images = [augmentation.evaluation_resize(source.read(index), image_size) for index in chosen]
     images = np.stack(images).round().clip(0, 255).astype(np.uint8)
-    starts = tqdm(range(0, len(images), _BATCH), desc="Held-out images", unit=" batches", leave=False)
+    starts = tqdm(
+        range(0, len(images), _BATCH), desc="Held-out images", unit=" batches", leave=False
+    )
     pieces = [extractor(images[start : start + _BATCH]) for start in starts]
-    return HeldOut(images, source.labels[chosen], tuple(np.concatenate(tap) for tap in zip(*pieces, strict=True)))
+    return HeldOut(
+        images,
+        source.labels[chosen],
+        tuple(np.concatenate(tap) for tap in zip(*pieces, strict=True)),
+    )
 
 
 def response_maps(bank: AnchorBank, taps) -> np.ndarray:
@@ -79,7 +90,13 @@ def summarise(bank: AnchorBank, held_out: HeldOut, column: int, sigma: float) ->
 
 
 def draw_filters(
-    bank: AnchorBank, held_out: HeldOut, column: int, title: str, path: pathlib.Path, filters: int = 8, images: int = 6
+    bank: AnchorBank,
+    held_out: HeldOut,
+    column: int,
+    title: str,
+    path: pathlib.Path,
+    filters: int = 8,
+    images: int = 6,
 ) -> pathlib.Path:
     """Draws the strongest responses of some filters on held-out images of the class (the paper's figure 2).
 
@@ -102,13 +119,25 @@ def draw_filters(
     )
     size = held_out.images.shape[1]
     for line, index in zip(axes, best_filters, strict=True):
-        for place, (axis, image) in enumerate(zip(line, np.argsort(-highest[:, index])[:count], strict=True)):
+        for place, (axis, image) in enumerate(
+            zip(line, np.argsort(-highest[:, index])[:count], strict=True)
+        ):
             response = maps[image, :, :, index]
             y, x = np.unravel_index(response.argmax(), response.shape)
             scale = size / np.float64(response.shape)
             axis.imshow(held_out.images[rows[image]])
-            axis.imshow(response, cmap="jet", alpha=0.35, extent=(-0.5, size - 0.5, size - 0.5, -0.5))
-            axis.plot((x + 0.5) * scale[1] - 0.5, (y + 0.5) * scale[0] - 0.5, "o", mfc="none", mec="white", ms=9, mew=2)
+            axis.imshow(
+                response, cmap="jet", alpha=0.35, extent=(-0.5, size - 0.5, size - 0.5, -0.5)
+            )
+            axis.plot(
+                (x + 0.5) * scale[1] - 0.5,
+                (y + 0.5) * scale[0] - 0.5,
+                "o",
+                mfc="none",
+                mec="white",
+                ms=9,
+                mew=2,
+            )
             axis.set_xticks([])
             axis.set_yticks([])
             if place == 0:

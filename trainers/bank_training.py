@@ -38,7 +38,9 @@ class BankTraining:
         # The start of a bank depends on its class, not on the classes beside it.
         seed = zlib.crc32(f"{self.config.seed}/{name}".encode()) & 0x7FFFFFFF
         initializer = keras.initializers.HeNormal(seed=seed)
-        bank = AnchorBank(self.config.num_filters, kernel_initializer=initializer, name=f"bank_{name}")
+        bank = AnchorBank(
+            self.config.num_filters, kernel_initializer=initializer, name=f"bank_{name}"
+        )
         bank.build([(None, None, None, DIMENSIONS)] * 3)
         bank.built = True
         return bank
@@ -50,9 +52,13 @@ class BankTraining:
     def state(self) -> dict:
         """Returns everything that a resumed run needs, by name."""
         named = {
-            f"{name}/{variable.name}": variable for name, bank in self.banks.items() for variable in bank.variables
+            f"{name}/{variable.name}": variable
+            for name, bank in self.banks.items()
+            for variable in bank.variables
         }
-        optimizer = {f"optimizer/{i}": variable for i, variable in enumerate(self.optimizer.variables)}
+        optimizer = {
+            f"optimizer/{i}": variable for i, variable in enumerate(self.optimizer.variables)
+        }
         return {**named, **optimizer}
 
     def class_losses(self, bank: AnchorBank, taps, is_positive) -> dict[str, tf.Tensor]:
@@ -71,21 +77,26 @@ class BankTraining:
         if config.weight_div_a:
             parts["div_a"] = config.weight_div_a * filter_diversity_loss(bank.kernel)
         if config.weight_div_b:
-            parts["div_b"] = config.weight_div_b * response_diversity_loss(response_maps, config.sigma)
+            parts["div_b"] = config.weight_div_b * response_diversity_loss(
+                response_maps, config.sigma
+            )
         return parts
 
     def _replica_step(self, element) -> dict[str, tf.Tensor]:
         taps = [tf.cast(tap, tf.float32) for tap in self.taps_of(element)]
         replicas = self.strategy.num_replicas_in_sync
         count = len(self.banks)
-        slots = tf.shape(taps[0])[0] // (count + 1)  # Positives class by class, then the background.
+        slots = tf.shape(taps[0])[0] // (
+            count + 1
+        )  # Positives class by class, then the background.
         is_positive = tf.range(2 * slots) < slots
         shown: dict[str, tf.Tensor] = {}
         with tf.GradientTape() as tape:
             total = 0.0
             for index, bank in enumerate(self.banks.values()):
                 own = [
-                    tf.concat([tap[index * slots : (index + 1) * slots], tap[count * slots :]], 0) for tap in taps
+                    tf.concat([tap[index * slots : (index + 1) * slots], tap[count * slots :]], 0)
+                    for tap in taps
                 ]
                 for name, value in self.class_losses(bank, own, is_positive).items():
                     total += value / replicas  # The optimizer adds up the replicas' gradients.

@@ -47,7 +47,9 @@ class Stage1Config:
         object.__setattr__(self, "classes", voc_classes.check_classes(self.classes))
         for name in ("num_filters", "steps", "batch_size", "views"):
             if getattr(self, name) < 1:
-                raise ValueError(f"`{name}` must be a positive integer. Received: {getattr(self, name)}")
+                raise ValueError(
+                    f"`{name}` must be a positive integer. Received: {getattr(self, name)}"
+                )
         if self.batch_size % 2:
             raise ValueError(
                 f"`batch_size` must be even: half positives, half background. Received: {self.batch_size}"

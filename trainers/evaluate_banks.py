@@ -3,8 +3,8 @@
     python -m trainers.evaluate_banks --run=runs/stage1-all
     python -m trainers.evaluate_banks --run=runs/stage1-motorbike --benchmark=pf_willow --data_dir=PF-WILLOW
 
-PCK at 0.05 and 0.1, the mean over ordered pairs of a class's images; errors are relative to the object's box on parts_world
-and to the box of the target's keypoints on PF-WILLOW.
+PCK at 0.05 and 0.1, the mean over ordered pairs of a class's images; errors are relative to the object's box
+on parts_world and to the box of the target's keypoints on PF-WILLOW.
 """
 
 import pathlib
@@ -12,7 +12,9 @@ import pathlib
 from absl import app, flags
 
 _RUN = flags.DEFINE_string("run", None, "Folder of a stage 1 run.", required=True)
-_BENCHMARK = flags.DEFINE_enum("benchmark", "parts_world", ["parts_world", "pf_willow"], "Images with keypoints.")
+_BENCHMARK = flags.DEFINE_enum(
+    "benchmark", "parts_world", ["parts_world", "pf_willow"], "Images with keypoints."
+)
 _DATA_DIR = flags.DEFINE_string("data_dir", "", "Folder of PF-WILLOW.")
 _BASELINE = flags.DEFINE_bool("baseline", True, "Measure the hypercolumn too.")
 
@@ -40,14 +42,21 @@ def main(argv):
     else:
         sets = keypoint_sets.parts_world(config.classes)
     results = {}
-    print(f"{'class':<12} {'set':<18} {'pairs':>5}  {'bank 0.05 / 0.1':>16}" + "  hypercolumn" * _BASELINE.value)
+    print(
+        f"{'class':<12} {'set':<18} {'pairs':>5}  {'bank 0.05 / 0.1':>16}"
+        + "  hypercolumn" * _BASELINE.value
+    )
     for (class_name, set_name), images in sets.items():
         if class_name not in config.classes:
             continue
         bank = run / "banks" / f"{class_name}.npz"
-        descriptors = {"bank": DeepDescriptor("anchornet-class", config.image_size, bank, extractor)}
+        descriptors = {
+            "bank": DeepDescriptor("anchornet-class", config.image_size, bank, extractor)
+        }
         if _BASELINE.value:
-            descriptors["hypercolumn"] = DeepDescriptor("hc", config.image_size, extractor=extractor)
+            descriptors["hypercolumn"] = DeepDescriptor(
+                "hc", config.image_size, extractor=extractor
+            )
         row = {}
         for name, descriptor in descriptors.items():
             scores = nearest_keypoint_pck(images, descriptor([image.image for image in images]))
@@ -56,11 +65,20 @@ def main(argv):
         shown = "  ".join(f"{tight:>8.3f} / {loose:.3f}" for tight, loose in row.values())
         print(f"{class_name:<12} {set_name:<18} {len(scores):>5}  {shown}", flush=True)
     if not results:
-        raise ValueError(f"Expected images of the run's classes. Received: {', '.join(config.classes)}")
+        raise ValueError(
+            f"Expected images of the run's classes. Received: {', '.join(config.classes)}"
+        )
     for name in sorted({result["class"] for result in results.values()}):
         rows = [result for result in results.values() if result["class"] == name]
-        means = {kind: np.mean([row[kind] for row in rows], axis=0) for kind in rows[0] if kind in ("bank", "hypercolumn")}
-        print(f"{name:<12} {'mean of sets':<18}        " + "  ".join(f"{m[0]:>8.3f} / {m[1]:.3f}" for m in means.values()))
+        means = {
+            kind: np.mean([row[kind] for row in rows], axis=0)
+            for kind in rows[0]
+            if kind in ("bank", "hypercolumn")
+        }
+        print(
+            f"{name:<12} {'mean of sets':<18}        "
+            + "  ".join(f"{m[0]:>8.3f} / {m[1]:.3f}" for m in means.values())
+        )
     if _BASELINE.value:
         wins = sum(result["bank"][1] > result["hypercolumn"][1] for result in results.values())
         print(f"The bank beats the hypercolumn at 0.1 in {wins} of {len(results)} sets.")

@@ -11,16 +11,26 @@ The file can then be given to any trainer as --pca, or used in Python:
 from absl import app, flags
 
 _DATA = flags.DEFINE_string(
-    "data", "parts_world", "Images to fit on: parts_world, folder:DIR, manifest:FILE.csv or tfds:NAME."
+    "data",
+    "parts_world",
+    "Images to fit on: parts_world, folder:DIR, manifest:FILE.csv or tfds:NAME.",
 )
 _OUTPUT = flags.DEFINE_string("output", "runs/pca.npz", "The .npz file to write.")
-_NUM_IMAGES = flags.DEFINE_integer("num_images", 2000, "Images used, drawn at random; all where there are fewer.", 1)
-_POSITIONS = flags.DEFINE_integer("positions", 60, "Random positions taken of each image and tap.", 1)
+_NUM_IMAGES = flags.DEFINE_integer(
+    "num_images", 2000, "Images used, drawn at random; all where there are fewer.", 1
+)
+_POSITIONS = flags.DEFINE_integer(
+    "positions", 60, "Random positions taken of each image and tap.", 1
+)
 _DIMENSIONS = flags.DEFINE_integer("dimensions", 256, "Components kept of each tap.", 1)
-_IMAGE_SIZE = flags.DEFINE_integer("image_size", 224, "Images are squashed to this many pixels a side.", 32)
+_IMAGE_SIZE = flags.DEFINE_integer(
+    "image_size", 224, "Images are squashed to this many pixels a side.", 32
+)
 _BATCH_SIZE = flags.DEFINE_integer("batch_size", 16, "Images a pass of the trunk.", 1)
 _SEED = flags.DEFINE_integer("seed", 0, "Chooses the images and the positions.")
-_WEIGHTS = flags.DEFINE_string("weights", "imagenet", "The trunk's weights: imagenet, or a .npz or .h5 file.")
+_WEIGHTS = flags.DEFINE_string(
+    "weights", "imagenet", "The trunk's weights: imagenet, or a .npz or .h5 file."
+)
 
 
 def main(argv):
@@ -45,12 +55,18 @@ def main(argv):
         with tqdm(total=len(numbers), desc="Fitting PCA", unit=" images") as bar:
             for start in range(0, len(numbers), _BATCH_SIZE.value):
                 chunk = numbers[start : start + _BATCH_SIZE.value]
-                images = [augmentation.evaluation_resize(source.read(i), _IMAGE_SIZE.value) for i in chunk]
+                images = [
+                    augmentation.evaluation_resize(source.read(i), _IMAGE_SIZE.value) for i in chunk
+                ]
                 yield chunk, [tap.numpy() for tap in compute(tf.stack(images))]
                 bar.update(len(chunk))
 
-    taps = pca.fit(batches(), dimensions=_DIMENSIONS.value, positions=_POSITIONS.value, seed=_SEED.value)
-    kept = {name: round(tap.variance_kept, 4) for name, tap in zip(pca.TAP_NAMES, taps, strict=True)}
+    taps = pca.fit(
+        batches(), dimensions=_DIMENSIONS.value, positions=_POSITIONS.value, seed=_SEED.value
+    )
+    kept = {
+        name: round(tap.variance_kept, 4) for name, tap in zip(pca.TAP_NAMES, taps, strict=True)
+    }
     record = {
         "data": source.fingerprint(),
         "images": len(numbers),
@@ -62,7 +78,9 @@ def main(argv):
     pca.HypercolumnPCA(taps, record).save(_OUTPUT.value)
     print("Variance kept: " + "  ".join(f"{name} {share:.3f}" for name, share in kept.items()))
     print(f"Wrote {_OUTPUT.value}")
-    print(f"Next: python -m trainers.stage1 --class=bird --data={_DATA.value} --pca={_OUTPUT.value}")
+    print(
+        f"Next: python -m trainers.stage1 --class=bird --data={_DATA.value} --pca={_OUTPUT.value}"
+    )
 
 
 if __name__ == "__main__":

@@ -45,7 +45,9 @@ def run(
     if start >= steps:
         return start
     folder.forget_after(start)
-    writer = tf.summary.create_file_writer(str(folder.path / "tensorboard")) if folder.writes else None
+    writer = (
+        tf.summary.create_file_writer(str(folder.path / "tensorboard")) if folder.writes else None
+    )
     rows: list[dict] = []
     with tqdm(total=steps, initial=start, unit=" steps", disable=not folder.writes) as bar:
         for number, batch in zip(range(start + 1, steps + 1), batches_from(start), strict=False):
@@ -60,7 +62,9 @@ def run(
                 )
             rows.append({"step": number, **{name: f"{value:.6g}" for name, value in parts.items()}})
             bar.update()
-            bar.set_postfix_str("  ".join(f"{name} {value:.3g}" for name, value in parts.items()), refresh=False)
+            bar.set_postfix_str(
+                "  ".join(f"{name} {value:.3g}" for name, value in parts.items()), refresh=False
+            )
             _summarise(writer, number, parts)
             if number % checkpoint_every == 0 or number == steps:
                 folder.save(number, variables)

@@ -57,7 +57,9 @@ class RunFolder:
             ) from error
         shapes = {name: tuple(variable.shape) for name, variable in variables.items()}
         if shapes != {name: array.shape for name, array in arrays.items()}:
-            raise ValueError(f"Expected a checkpoint of this model; remove it to start over. Received: {path}")
+            raise ValueError(
+                f"Expected a checkpoint of this model; remove it to start over. Received: {path}"
+            )
         for name, variable in variables.items():
             variable.assign(arrays[name])
         return step

@@ -3,8 +3,8 @@
     python -m trainers.stage1 --class=bird
     python -m trainers.stage1 --class=all --data=manifest:labels.csv --workdir=runs/all
 
-With nothing but --class it trains on parts_world, a set that is drawn on the spot, for about five minutes on two cores. The
-same command continues a run that was stopped. In Python afterwards:
+With nothing but --class it trains on parts_world, a set that is drawn on the spot, for about five minutes on
+two cores. The same command continues a run that was stopped. In Python afterwards:
 
     bank = BankFile.load("runs/stage1-bird/banks/bird.npz").bank()
     descriptor = anchornet_tf.DeepDescriptor("anchornet-class", bank=bank)
@@ -19,24 +19,46 @@ from trainers import config as configs
 
 _DEFAULT = configs.Stage1Config()
 
-_CLASS = flags.DEFINE_list("class", ["bird"], f"Class, comma-separated classes, or all. One of: {', '.join(VOC_CLASSES)}.")
+_CLASS = flags.DEFINE_list(
+    "class", ["bird"], f"Class, comma-separated classes, or all. One of: {', '.join(VOC_CLASSES)}."
+)
 _DATA = flags.DEFINE_string(
-    "data", _DEFAULT.data, "Images with labels: parts_world, folder:DIR, manifest:FILE.csv or tfds:NAME."
+    "data",
+    _DEFAULT.data,
+    "Images with labels: parts_world, folder:DIR, manifest:FILE.csv or tfds:NAME.",
 )
 _WORKDIR = flags.DEFINE_string("workdir", "", "Folder of the run. Default: runs/stage1-CLASS.")
-_PCA = flags.DEFINE_string("pca", "", "PCA file of trainers.fit_pca. Default: the one that comes with the package.")
-_WEIGHTS = flags.DEFINE_string("weights", _DEFAULT.weights, "The trunk's weights: imagenet, or a .npz or .h5 file.")
-_IMAGE_SIZE = flags.DEFINE_integer("image_size", _DEFAULT.image_size, "Side of the training images in pixels.")
+_PCA = flags.DEFINE_string(
+    "pca", "", "PCA file of trainers.fit_pca. Default: the one that comes with the package."
+)
+_WEIGHTS = flags.DEFINE_string(
+    "weights", _DEFAULT.weights, "The trunk's weights: imagenet, or a .npz or .h5 file."
+)
+_IMAGE_SIZE = flags.DEFINE_integer(
+    "image_size", _DEFAULT.image_size, "Side of the training images in pixels."
+)
 _NUM_FILTERS = flags.DEFINE_integer("num_filters", _DEFAULT.num_filters, "K, filters of a class.")
-_STEPS = flags.DEFINE_integer("steps", _DEFAULT.steps, "Steps; a finished run continues when this is raised.")
-_BATCH_SIZE = flags.DEFINE_integer("batch_size", _DEFAULT.batch_size, "Images a step and class, half of them background.")
-_LEARNING_RATE = flags.DEFINE_float("learning_rate", _DEFAULT.learning_rate, "Learning rate of SGD.")
+_STEPS = flags.DEFINE_integer(
+    "steps", _DEFAULT.steps, "Steps; a finished run continues when this is raised."
+)
+_BATCH_SIZE = flags.DEFINE_integer(
+    "batch_size", _DEFAULT.batch_size, "Images a step and class, half of them background."
+)
+_LEARNING_RATE = flags.DEFINE_float(
+    "learning_rate", _DEFAULT.learning_rate, "Learning rate of SGD."
+)
 _MOMENTUM = flags.DEFINE_float("momentum", _DEFAULT.momentum, "Momentum of SGD.")
-_WEIGHT_DECAY = flags.DEFINE_float("weight_decay", _DEFAULT.weight_decay, "L2 penalty on the filters.")
+_WEIGHT_DECAY = flags.DEFINE_float(
+    "weight_decay", _DEFAULT.weight_decay, "L2 penalty on the filters."
+)
 _WEIGHT_DISCR = flags.DEFINE_float("weight_discr", _DEFAULT.weight_discr, "Weight of L_Discr.")
 _WEIGHT_AUX = flags.DEFINE_float("weight_aux", _DEFAULT.weight_aux, "Weight of L_Aux.")
-_WEIGHT_DIV_A = flags.DEFINE_float("weight_div_a", _DEFAULT.weight_div_a, "Weight of L_DivA, diversity of filters.")
-_WEIGHT_DIV_B = flags.DEFINE_float("weight_div_b", _DEFAULT.weight_div_b, "Weight of L_DivB, diversity of maps.")
+_WEIGHT_DIV_A = flags.DEFINE_float(
+    "weight_div_a", _DEFAULT.weight_div_a, "Weight of L_DivA, diversity of filters."
+)
+_WEIGHT_DIV_B = flags.DEFINE_float(
+    "weight_div_b", _DEFAULT.weight_div_b, "Weight of L_DivB, diversity of maps."
+)
 _SIGMA = flags.DEFINE_float("sigma", _DEFAULT.sigma, "Gaussian of L_DivB, in cells.")
 _CACHE = flags.DEFINE_bool(
     "cache_features",
@@ -44,14 +66,23 @@ _CACHE = flags.DEFINE_bool(
     "Compute the taps of --views fixed views of each image once and keep them on disk (1.7 MB a view); with "
     "--nocache_features every step augments anew and runs the trunk.",
 )
-_VIEWS = flags.DEFINE_integer("views", _DEFAULT.views, "Augmented views of an image that are cached.")
-_CACHE_DIR = flags.DEFINE_string("cache_dir", "", "Folder of the cached taps. Default: taps in the cache folder.")
+_VIEWS = flags.DEFINE_integer(
+    "views", _DEFAULT.views, "Augmented views of an image that are cached."
+)
+_CACHE_DIR = flags.DEFINE_string(
+    "cache_dir", "", "Folder of the cached taps. Default: taps in the cache folder."
+)
 _HELDOUT = flags.DEFINE_float(
-    "heldout_fraction", _DEFAULT.heldout_fraction, "Share of the images kept for the summary, where the data has no split."
+    "heldout_fraction",
+    _DEFAULT.heldout_fraction,
+    "Share of the images kept for the summary, where the data has no split.",
 )
 _SEED = flags.DEFINE_integer("seed", _DEFAULT.seed, "Seed of everything that is random.")
 _STRATEGY = flags.DEFINE_enum(
-    "strategy", "auto", ["auto", "one", "mirrored", "multiworker"], "Where to train, through tf.distribute."
+    "strategy",
+    "auto",
+    ["auto", "one", "mirrored", "multiworker"],
+    "Where to train, through tf.distribute.",
 )
 _CHECKPOINT_EVERY = flags.DEFINE_integer("checkpoint_every", 50, "Steps between checkpoints.", 1)
 

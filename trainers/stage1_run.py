@@ -4,8 +4,6 @@ import dataclasses
 import os
 import pathlib
 
-import tensorflow as tf
-
 from anchornet_tf import pca
 from anchornet_tf.datasets import sources, tap_cache
 from anchornet_tf.models.bank_file import BankFile
@@ -46,13 +44,17 @@ def train(
     """
     where = strategies.make(strategy)
     configs.check_same(config, workdir)
-    source = sources.open_source(config.data, "train", heldout_fraction=config.heldout_fraction, seed=config.seed)
+    source = sources.open_source(
+        config.data, "train", heldout_fraction=config.heldout_fraction, seed=config.seed
+    )
     columns = source.require_classes(config.classes)
     projections = pca.HypercolumnPCA.load(config.pca) if config.pca else pca.shipped()
     folder = RunFolder(workdir, writes=strategies.is_chief(where))
     summary = folder.read_json(_SUMMARY)
     if summary is not None and summary["steps"] == config.steps:
-        print(f"This run is finished: {config.steps} steps in {folder.path}. Raise --steps to go on.")
+        print(
+            f"This run is finished: {config.steps} steps in {folder.path}. Raise --steps to go on."
+        )
         _print_summary(summary, folder.path, config)
         return summary
     if folder.writes:
@@ -63,7 +65,10 @@ def train(
         extractor = TapExtractor(config.weights, projections)
     if config.cache_features:
         cached = bank_input.CachedTaps(
-            config, source, pathlib.Path(cache_dir or tap_cache.default_folder()), projections.digest()
+            config,
+            source,
+            pathlib.Path(cache_dir or tap_cache.default_folder()),
+            projections.digest(),
         )
         cached.fill(extractor, 0)
         training = BankTraining(config, where, lambda taps: taps)
@@ -106,7 +111,9 @@ def _report(config, folder, training, extractor, pca_digest, columns) -> dict:
             continue
         summary["classes"][name] = bank_report.summarise(bank, held_out, column, config.sigma)
         title = f"{name}: where the filters of its bank fire, held-out images"
-        bank_report.draw_filters(bank, held_out, column, title, folder.path / "pictures" / f"{name}.png")
+        bank_report.draw_filters(
+            bank, held_out, column, title, folder.path / "pictures" / f"{name}.png"
+        )
     folder.write_json(_SUMMARY, summary)
     _print_summary(summary, folder.path, config)
     return summary

@@ -17,7 +17,9 @@ def average_precision(scores, is_positive) -> float:
     """
     scores, is_positive = np.asarray(scores, np.float64), np.asarray(is_positive, bool)
     if scores.shape != is_positive.shape or scores.ndim != 1:
-        raise ValueError(f"Expected two vectors of one length. Received: {scores.shape}, {is_positive.shape}")
+        raise ValueError(
+            f"Expected two vectors of one length. Received: {scores.shape}, {is_positive.shape}"
+        )
     if not is_positive.any() or not np.isfinite(scores).all():
         raise ValueError(
             f"Expected finite scores and a positive. Received: {is_positive.sum()} positives, scores {scores[:5]}"
@@ -26,5 +28,7 @@ def average_precision(scores, is_positive) -> float:
     ranked_positives = np.sort(scores[is_positive])
     values = scores[is_positive]
     as_high = len(ranked) - np.searchsorted(ranked, values, side="left")
-    positives_as_high = len(ranked_positives) - np.searchsorted(ranked_positives, values, side="left")
+    positives_as_high = len(ranked_positives) - np.searchsorted(
+        ranked_positives, values, side="left"
+    )
     return float(np.mean(positives_as_high / as_high))

@@ -49,10 +49,15 @@ def pf_willow(folder: str | os.PathLike) -> dict[tuple[str, str], list[Annotated
         class_name = _WILLOW_CLASS.get(path.parent.name.split("(")[0])
         annotation = path.with_suffix(".mat")
         if class_name is None or not annotation.is_file():
-            raise ValueError(f"Expected PF-WILLOW's folders of .png and .mat files. Received: {path}")
+            raise ValueError(
+                f"Expected PF-WILLOW's folders of .png and .mat files. Received: {path}"
+            )
         points = scipy.io.loadmat(annotation)["pts_coord"][:2].T.astype(np.float64) - 1
         image = AnnotatedImage(
-            read_image(path), points, np.ones(len(points), bool), reference_length("bbox_kp", points=points)
+            read_image(path),
+            points,
+            np.ones(len(points), bool),
+            reference_length("bbox_kp", points=points),
         )
         sets.setdefault((class_name, path.parent.name), []).append(image)
     if not sets:
@@ -60,7 +65,9 @@ def pf_willow(folder: str | os.PathLike) -> dict[tuple[str, str], list[Annotated
     return sets
 
 
-def parts_world(classes, data_dir: str | os.PathLike | None = None) -> dict[tuple[str, str], list[AnnotatedImage]]:
+def parts_world(
+    classes, data_dir: str | os.PathLike | None = None
+) -> dict[tuple[str, str], list[AnnotatedImage]]:
     """Reads the test split of the embedded set, errors relative to the object's box.
 
     Returns:
@@ -72,7 +79,9 @@ def parts_world(classes, data_dir: str | os.PathLike | None = None) -> dict[tupl
     source = embedded.load("test", data_dir)
     sets = {}
     for class_name in classes:
-        examples = [source[index] for index, label in enumerate(source.labels) if label == class_name]
+        examples = [
+            source[index] for index, label in enumerate(source.labels) if label == class_name
+        ]
         names = sorted({name for example in examples for name in example["keypoints"]})
         images = []
         for example in examples:

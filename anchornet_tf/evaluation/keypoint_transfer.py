@@ -29,7 +29,9 @@ def nearest_keypoint_pck(
     """
     resized = [tf.image.resize(features.values, (cells, cells)) for features in maps]
     # (cells * cells, depth) unit vectors
-    descriptors = [tf.reshape(tf.math.l2_normalize(values, -1), (cells**2, -1)).numpy() for values in resized]
+    descriptors = [
+        tf.reshape(tf.math.l2_normalize(values, -1), (cells**2, -1)).numpy() for values in resized
+    ]
     scores = []
     for a, b in itertools.permutations(range(len(images)), 2):
         source, target = images[a], images[b]

@@ -92,7 +92,9 @@ class DeepDescriptor:
             )
         image = tf.cast(image, tf.float32)
         if not bool(tf.reduce_all(tf.math.is_finite(image))):
-            raise ValueError("Expected finite pixel values. Received: an image with NaN or infinity")
+            raise ValueError(
+                "Expected finite pixel values. Received: an image with NaN or infinity"
+            )
         if self.image_size is None:
             return image
         # Without the antialias filter a large photograph turns into noise for the trunk.

@@ -24,6 +24,7 @@ _BLOCK_EPSILON = 1e-4
 _CLIP = 0.2
 _DIRECTION_FACTOR = 0.5
 _ENERGY_FACTOR = 0.2357
+_LEVEL_PARTS = 16  # crops are kept to a sixteenth of a level
 _BOXES_AT_ONCE = 64  # bounds memory: a box of 10 x 10 cells takes about a megabyte on the way
 
 
@@ -164,6 +165,9 @@ def box_hog(image: np.ndarray, boxes: np.ndarray, reference: bool = False) -> np
         if reference:
             # Halves go up, also those that rounding errors put just below.
             crops = np.clip(np.floor(crops + (0.5 + 1e-7)), 0, 255)
+        else:
+            # Normalisation would blow up rounding errors on regions that are perfectly flat.
+            crops = np.rint(crops * _LEVEL_PARTS) / _LEVEL_PARTS
         result[batch] = hog(crops)
     return result
 
@@ -174,13 +178,15 @@ def _crop_boxes(image, boxes, size, normalized):
     margin = (boxes[:, 2:] - boxes[:, :2] + 1) / TEMPLATE_CELLS
     first = _round_half_away(boxes[:, :2] - margin)
     last = _round_half_away(boxes[:, 2:] + margin)
-    rows = _resize_weights(first[:, 1], last[:, 1], size, height, normalized).astype(image.dtype)
-    columns = _resize_weights(first[:, 0], last[:, 0], size, width, normalized).astype(image.dtype)
-    # Channels before columns: both axes of all boxes together are then large matrix products.
-    planar = np.ascontiguousarray(np.moveaxis(image, 2, 1)).reshape(height, 3 * width)
-    resized = (rows @ planar).reshape(len(boxes), size * 3, width)
-    resized = resized @ columns.toarray().reshape(len(boxes), size, width).transpose(0, 2, 1)
-    return np.moveaxis(resized.reshape(len(boxes), size, 3, size), 2, 3)
+    # Both axes are sparse matrix products over all boxes at once: the rows of the one image, then the
+    # columns of each box's own rows.
+    weights, pixels = _resize_weights(first[:, 1], last[:, 1], size, height, normalized)
+    resized = _mix(weights, pixels, np.moveaxis(image, 2, 1).reshape(height, 3 * width))
+    resized = resized.reshape(len(boxes), size, 3, width).transpose(0, 3, 2, 1)
+    weights, pixels = _resize_weights(first[:, 0], last[:, 0], size, width, normalized)
+    pixels += np.arange(len(boxes))[:, np.newaxis, np.newaxis] * width
+    resized = _mix(weights, pixels, resized.reshape(len(boxes) * width, 3 * size))
+    return resized.reshape(len(boxes), size, 3, size).transpose(0, 3, 1, 2)
 
 
 def _round_half_away(pixels):
@@ -190,7 +196,7 @@ def _round_half_away(pixels):
 
 
 def _resize_weights(first, last, size, extent, normalized):
-    """Returns a sparse `(n * size, extent)`: what pixels of an axis add to the samples of crops.
+    """Finds what the pixels of an axis add to the samples of crops along it.
 
     Args:
         first: `(n,)` first pixel of each crop, possibly negative.
@@ -198,18 +204,29 @@ def _resize_weights(first, last, size, extent, normalized):
         size: int. Samples of each crop.
         extent: int. Pixels of the image along the axis.
         normalized: bool. Whether the weights of a sample sum to one.
+
+    Returns:
+        Weights and pixels, each `(n, size, taps)`; a pixel may come up more than once.
     """
-    length = last - first + 1
-    shrink = np.maximum(length / size, 1)[:, np.newaxis, np.newaxis]
-    centers = (np.arange(size) + 0.5) * (length / size)[:, np.newaxis] - 0.5  # (n, size)
+    length = (last - first + 1)[:, np.newaxis, np.newaxis]
+    shrink = np.maximum(length / size, 1)
+    centers = (np.arange(size)[:, np.newaxis] + 0.5) * (length / size) - 0.5  # (n, size, 1)
     reach = int(np.ceil(shrink.max(initial=1)))
-    taps = np.floor(centers)[..., np.newaxis] + np.arange(-reach, reach + 2)  # (n, size, taps)
-    weights = np.maximum(0, 1 - np.abs(taps - centers[..., np.newaxis]) / shrink) / shrink
+    taps = np.floor(centers) + np.arange(-reach, reach + 2)  # (n, size, taps)
+    weights = np.maximum(0, 1 - np.abs(taps - centers) / shrink) / shrink
     if normalized:
         weights /= weights.sum(axis=-1, keepdims=True)
     # The crop ends before the image: its own border is repeated first, then the image's.
-    taps = np.clip(taps, 0, length[:, np.newaxis, np.newaxis] - 1)
-    pixels = np.clip(taps + first[:, np.newaxis, np.newaxis], 0, extent - 1).astype(np.int64)
-    samples = np.broadcast_to(np.arange(centers.size).reshape(*centers.shape, 1), pixels.shape)
-    entries = (weights.ravel(), (samples.ravel(), pixels.ravel()))
-    return scipy.sparse.csr_array(entries, shape=(centers.size, extent))  # Repeated taps add up.
+    pixels = np.clip(taps, 0, length - 1) + first[:, np.newaxis, np.newaxis]
+    return weights, np.clip(pixels, 0, extent - 1).astype(np.int64)
+
+
+def _mix(weights, indices, values):
+    """Returns the weighted sums of rows of `values` `(m, k)` that `(..., taps)` weights pick."""
+    taps = weights.shape[-1]
+    starts = np.arange(0, weights.size + 1, taps)
+    mixture = scipy.sparse.csr_array(
+        (weights.astype(values.dtype).ravel(), indices.ravel(), starts),
+        shape=(len(starts) - 1, len(values)),
+    )
+    return mixture @ values

@@ -47,7 +47,9 @@ class AnchorBank(keras.layers.Layer):
         if num_filters < 1:
             raise ValueError(f"`num_filters` must be a positive integer. Received: {num_filters}")
         if response not in RESPONSES:
-            raise ValueError(f"Expected a response of {', '.join(RESPONSES)}. Received: {response!r}")
+            raise ValueError(
+                f"Expected a response of {', '.join(RESPONSES)}. Received: {response!r}"
+            )
         self.num_filters = num_filters
         self.response = response
         self.momentum = momentum
@@ -56,12 +58,16 @@ class AnchorBank(keras.layers.Layer):
     def build(self, input_shape):
         depth = sum(shape[-1] for shape in input_shape)
         size = (_KERNEL_SIZE, _KERNEL_SIZE, depth, self.num_filters)
-        self.kernel = self.add_weight(name="kernel", shape=size, initializer=self.kernel_initializer)
+        self.kernel = self.add_weight(
+            name="kernel", shape=size, initializer=self.kernel_initializer
+        )
         self.bias = self.add_weight(name="bias", shape=(self.num_filters,), initializer="zeros")
         # The mean over replicas of a moving average is the moving average of the whole batch.
         statistic = {"shape": (self.num_filters,), "trainable": False, "aggregation": "mean"}
         self.running_mean = self.add_weight(name="running_mean", initializer="zeros", **statistic)
-        self.running_square = self.add_weight(name="running_square", initializer="ones", **statistic)
+        self.running_square = self.add_weight(
+            name="running_square", initializer="ones", **statistic
+        )
 
     def linear(self, taps) -> tf.Tensor:
         """Returns the linear responses F_k * Phi(I)."""
@@ -132,7 +138,9 @@ def factored_convolution(taps, kernel, bias) -> tf.Tensor:
     if kernel.shape[2] != depth:
         raise ValueError(f"Expected taps of {kernel.shape[2]} channels together. Received: {depth}")
     pieces = tf.split(kernel, [tap.shape[-1] for tap in taps], axis=2)
-    responses = tf.nn.bias_add(tf.nn.conv2d(taps[0], pieces[0], 1, "SAME"), tf.convert_to_tensor(bias))
+    responses = tf.nn.bias_add(
+        tf.nn.conv2d(taps[0], pieces[0], 1, "SAME"), tf.convert_to_tensor(bias)
+    )
     size = tf.shape(taps[0])[1:3]
     for tap, piece in zip(taps[1:], pieces[1:], strict=True):
         responses += _coarse_responses(tap, piece, size)

@@ -65,11 +65,15 @@ class PCAProjection(keras.layers.Layer):
                 f"Received: {components.shape} and {mean.shape}"
             )
         if components.shape[1] != self.dimensions:
-            raise ValueError(f"Expected {self.dimensions} components. Received: {components.shape[1]}")
+            raise ValueError(
+                f"Expected {self.dimensions} components. Received: {components.shape[1]}"
+            )
         if not self.built:
             self.build((None, None, None, components.shape[0]))
         if components.shape[0] != self.kernel.shape[2]:
-            raise ValueError(f"Expected {self.kernel.shape[2]} channels. Received: {components.shape[0]}")
+            raise ValueError(
+                f"Expected {self.kernel.shape[2]} channels. Received: {components.shape[0]}"
+            )
         self.kernel.assign(components[None, None].astype(np.float32))
         # In float64, because the mean is large against what is left of it.
         bias = -np.asarray(components, np.float64).T @ np.asarray(mean, np.float64)

@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from anchornet_tf.features.feature_map import FeatureMap
-from anchornet_tf.matching.belief_propagation import num_nodes, propagate_beliefs
+from anchornet_tf.matching.belief_propagation import propagate_beliefs
 from anchornet_tf.matching.flow import Flow
 from anchornet_tf.matching.nearest import check_same_depth, flow_from_cells
 from anchornet_tf.matching.pixel_search import (

@@ -48,9 +48,15 @@ class BankFile:
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes a `.npz` file, whole or not at all."""
-        about = {"class_name": self.class_name, "pca_digest": self.pca_digest, "record": self.record}
+        about = {
+            "class_name": self.class_name,
+            "pca_digest": self.pca_digest,
+            "record": self.record,
+        }
         with files.atomic_file(path) as temporary:
-            np.savez(temporary, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **self.arrays)
+            np.savez(
+                temporary, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **self.arrays
+            )
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "BankFile":

@@ -17,7 +17,9 @@ class TapExtractor:
         projections: `HypercolumnPCA`, or None for the one that comes with the package.
     """
 
-    def __init__(self, backbone: Backbone | str = "imagenet", projections: pca.HypercolumnPCA | None = None):
+    def __init__(
+        self, backbone: Backbone | str = "imagenet", projections: pca.HypercolumnPCA | None = None
+    ):
         self.backbone = backbone if isinstance(backbone, keras.layers.Layer) else Backbone(backbone)
         projections = projections or pca.shipped()
         self.pca_digest = projections.digest()
@@ -28,7 +30,9 @@ class TapExtractor:
 
     def taps(self, images) -> tuple[tf.Tensor, ...]:
         """Returns the projected taps of `(batch, height, width, 3)` images; for use inside graphs."""
-        return tuple(tf.stop_gradient(tap) for tap in self.hypercolumn.project(self.backbone(images)))
+        return tuple(
+            tf.stop_gradient(tap) for tap in self.hypercolumn.project(self.backbone(images))
+        )
 
     def __call__(self, images) -> tuple[np.ndarray, ...]:
         """As `taps`, compiled, from and to arrays."""

@@ -59,6 +59,10 @@ def test_a_file_of_another_size_is_refused(tmp_path):
 
 
 def test_key_changes_with_everything():
-    keys = {tap_cache.cache_key(a=1, b="x"), tap_cache.cache_key(a=2, b="x"), tap_cache.cache_key(a=1, b="y")}
+    keys = {
+        tap_cache.cache_key(a=1, b="x"),
+        tap_cache.cache_key(a=2, b="x"),
+        tap_cache.cache_key(a=1, b="y"),
+    }
     assert len(keys) == 3
     assert tap_cache.cache_key(b="x", a=1) in keys

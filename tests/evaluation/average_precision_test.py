@@ -8,7 +8,9 @@ from anchornet_tf.evaluation.average_precision import average_precision
 
 def test_by_hand():
     # Ranks of the positives: 1, 3, 4 of 5; precisions 1/1, 2/3, 3/4.
-    assert average_precision([9, 8, 7, 6, 5], [1, 0, 1, 1, 0]) == pytest.approx((1 + 2 / 3 + 3 / 4) / 3)
+    assert average_precision([9, 8, 7, 6, 5], [1, 0, 1, 1, 0]) == pytest.approx(
+        (1 + 2 / 3 + 3 / 4) / 3
+    )
 
 
 def test_extremes():

@@ -24,7 +24,9 @@ def _images(*sizes):
     return [rng.integers(0, 256, (*size, 3), dtype=np.uint8) for size in sizes]
 
 
-@pytest.mark.parametrize("name, depth, cells", [("hc", 768, 16), ("res4c", 256, 4), ("res5c", 256, 2)])
+@pytest.mark.parametrize(
+    "name, depth, cells", [("hc", 768, 16), ("res4c", 256, 4), ("res5c", 256, 2)]
+)
 def test_depth_and_grid(extractor, name, depth, cells):
     (features,) = DeepDescriptor(name, image_size=64, extractor=extractor)(_images((50, 70)))
     assert features.values.shape == (cells, cells, depth)
@@ -35,11 +37,15 @@ def test_batches_equal_one_by_one(extractor):
     images = _images((40, 60), (64, 64), (90, 33))
     descriptor = DeepDescriptor("hc", image_size=64, extractor=extractor, batch_size=2)
     for together, image in zip(descriptor(images), images, strict=True):
-        np.testing.assert_allclose(together.values, descriptor([image])[0].values, rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(
+            together.values, descriptor([image])[0].values, rtol=1e-3, atol=1e-4
+        )
 
 
 def test_own_sizes(extractor):
-    maps = DeepDescriptor("res2c", image_size=None, extractor=extractor)(_images((40, 60), (64, 32)))
+    maps = DeepDescriptor("res2c", image_size=None, extractor=extractor)(
+        _images((40, 60), (64, 32))
+    )
     assert [features.values.shape[:2] for features in maps] == [(10, 15), (16, 8)]
 
 
@@ -50,7 +56,9 @@ def test_class_responses_are_the_whitened_bank(extractor, tmp_path):
     bank.running_mean.assign([0.1] * 5)
     bank.running_square.assign([0.26] * 5)
     BankFile.of(bank, "bird", extractor.pca_digest, {}).save(tmp_path / "bird.npz")
-    descriptor = DeepDescriptor("anchornet-class", 64, bank=tmp_path / "bird.npz", extractor=extractor)
+    descriptor = DeepDescriptor(
+        "anchornet-class", 64, bank=tmp_path / "bird.npz", extractor=extractor
+    )
     (features,) = descriptor(_images((64, 64)))
     np.testing.assert_allclose(features.values, (linear[0] - 0.1) / 0.5, rtol=1e-3, atol=1e-4)
 
@@ -59,7 +67,9 @@ def test_a_bank_of_another_pca_is_refused(extractor):
     bank = anchor_bank.AnchorBank(5)
     bank.linear(extractor(np.stack(_images((64, 64)))))
     with pytest.raises(ValueError, match="Received: a bank of PCA other"):
-        DeepDescriptor("anchornet-class", bank=BankFile.of(bank, "bird", "other", {}), extractor=extractor)
+        DeepDescriptor(
+            "anchornet-class", bank=BankFile.of(bank, "bird", "other", {}), extractor=extractor
+        )
     with pytest.raises(ValueError, match="Expected a bank"):
         DeepDescriptor("anchornet-class", extractor=extractor)
 
@@ -81,7 +91,9 @@ def test_hypercolumn_nearest_neighbours_on_pf_willow():
     for folder in sorted(shared_path("data/pf-willow").iterdir()):
         paths = sorted(folder.glob("*.png"))
         images = [np.asarray(Image.open(path).convert("RGB")) for path in paths]
-        points = [scipy.io.loadmat(path.with_suffix(".mat"))["pts_coord"][:2].T - 1 for path in paths]
+        points = [
+            scipy.io.loadmat(path.with_suffix(".mat"))["pts_coord"][:2].T - 1 for path in paths
+        ]
         features = [
             tf.math.l2_normalize(tf.image.resize(features.values, (cells, cells)), -1).numpy()
             for features in descriptor(images)
@@ -102,9 +114,15 @@ def _nearest_pck(images, points, features):
         # Points are (x, y), sizes (height, width); both grids cover the image with half-pixel centres.
         source_scale = cells / np.float64(images[source].shape[1::-1])
         target_scale = cells / np.float64(images[target].shape[1::-1])
-        columns, rows = np.rint((points[source] + 0.5) * source_scale - 0.5).astype(int).clip(0, cells - 1).T
-        nearest = (features[source][rows, columns] @ features[target].reshape(cells**2, -1).T).argmax(-1)
+        columns, rows = (
+            np.rint((points[source] + 0.5) * source_scale - 0.5).astype(int).clip(0, cells - 1).T
+        )
+        nearest = (
+            features[source][rows, columns] @ features[target].reshape(cells**2, -1).T
+        ).argmax(-1)
         found = (np.stack([nearest % cells, nearest // cells], -1) + 0.5) / target_scale - 0.5
-        errors = np.linalg.norm(found - points[target], axis=-1) / np.ptp(points[target], axis=0).max()
+        errors = (
+            np.linalg.norm(found - points[target], axis=-1) / np.ptp(points[target], axis=0).max()
+        )
         scores.append([(errors < 0.05).mean(), (errors < 0.1).mean()])
     return np.mean(scores, axis=0)

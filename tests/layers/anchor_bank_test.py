@@ -41,7 +41,9 @@ SIZES = {
 def test_values_and_gradients_equal_the_plain_convolution(sizes, banks):
     taps = _taps(sizes)
     kernel, bias = _filters(48, 4 * banks)
-    weights = tf.constant(np.random.default_rng(2).normal(size=(2, *sizes[0], 4 * banks)), tf.float32)
+    weights = tf.constant(
+        np.random.default_rng(2).normal(size=(2, *sizes[0], 4 * banks)), tf.float32
+    )
     results = []
     for compute in (anchor_bank.factored_convolution, _plain):
         with tf.GradientTape() as tape:
@@ -60,7 +62,10 @@ def test_values_and_gradients_equal_the_plain_convolution(sizes, banks):
 def test_full_depth():
     taps = _taps(SIZES["paper"], dimensions=256, batch=1)
     kernel, bias = _filters(768, 8)
-    assert _relative(anchor_bank.factored_convolution(taps, kernel, bias), _plain(taps, kernel, bias)) < 1e-5
+    assert (
+        _relative(anchor_bank.factored_convolution(taps, kernel, bias), _plain(taps, kernel, bias))
+        < 1e-5
+    )
 
 
 def test_shifted_interpolation_by_hand():
@@ -113,7 +118,9 @@ def test_survives_saving(tmp_path):
     bank.running_mean.assign([0.1, 0.2, 0.3, 0.4])
     model.save(tmp_path / "bank.keras")
     taps = _taps(SIZES["odd"])
-    np.testing.assert_array_equal(keras.saving.load_model(tmp_path / "bank.keras")(taps), model(taps))
+    np.testing.assert_array_equal(
+        keras.saving.load_model(tmp_path / "bank.keras")(taps), model(taps)
+    )
 
 
 def test_bad_input():

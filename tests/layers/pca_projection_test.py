@@ -26,7 +26,9 @@ def test_survives_saving(tmp_path):
     model.layers[0].set_components(*_fitted())
     model.save(tmp_path / "m.keras")
     cells = np.random.default_rng(2).normal(size=(1, 3, 5, 6)).astype(np.float32)
-    np.testing.assert_array_equal(keras.saving.load_model(tmp_path / "m.keras")(cells), model(cells))
+    np.testing.assert_array_equal(
+        keras.saving.load_model(tmp_path / "m.keras")(cells), model(cells)
+    )
 
 
 def test_bad_shapes():

@@ -19,13 +19,19 @@ IS_POSITIVE = np.array([True, False, True, False, False])
 def test_discriminability_is_the_formula(responses):
     maps = np.log1p(np.exp(responses))
     signs = [1, -1, 1, -1, -1]
-    expected = -np.mean([sign * maps[i, :, :, k].max() for i, sign in enumerate(signs) for k in range(3)])
-    np.testing.assert_allclose(discriminability.discriminability_loss(maps, IS_POSITIVE), expected, rtol=1e-6)
+    expected = -np.mean(
+        [sign * maps[i, :, :, k].max() for i, sign in enumerate(signs) for k in range(3)]
+    )
+    np.testing.assert_allclose(
+        discriminability.discriminability_loss(maps, IS_POSITIVE), expected, rtol=1e-6
+    )
 
 
 def test_auxiliary_is_the_formula(responses):
     expected = np.mean([np.maximum(responses[i], 0).mean() for i in (1, 3, 4)])
-    np.testing.assert_allclose(discriminability.auxiliary_loss(responses, IS_POSITIVE), expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        discriminability.auxiliary_loss(responses, IS_POSITIVE), expected, rtol=1e-6
+    )
 
 
 def test_auxiliary_without_background_is_zero(responses):

@@ -26,7 +26,11 @@ def test_filter_diversity_is_the_formula():
     for i in range(4):
         for j in range(4):
             if i != j:
-                taps = [_cosine(kernel[y, x, :, i], kernel[y, x, :, j]) for y in range(3) for x in range(3)]
+                taps = [
+                    _cosine(kernel[y, x, :, i], kernel[y, x, :, j])
+                    for y in range(3)
+                    for x in range(3)
+                ]
                 terms.append(abs(sum(taps)) / 9)
     np.testing.assert_allclose(diversity.filter_diversity_loss(kernel), np.mean(terms), rtol=1e-5)
 
@@ -56,7 +60,9 @@ def test_smoothing_is_the_formula():
     maps = _maps()
     smooth = diversity.gaussian_smoothing(tf.constant(maps), 1.5)
     np.testing.assert_allclose(smooth[1, :, :, 2], _smooth(maps[1, :, :, 2], 1.5), rtol=1e-5)
-    np.testing.assert_allclose(diversity.gaussian_smoothing(tf.ones((1, 5, 6, 2)), 3.0), 1, rtol=1e-5)
+    np.testing.assert_allclose(
+        diversity.gaussian_smoothing(tf.ones((1, 5, 6, 2)), 3.0), 1, rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("sigma", [0, 1.5])
@@ -64,16 +70,28 @@ def test_response_diversity_is_the_formula(sigma):
     maps, per_image = _maps(), []
     for image in maps:
         smooth = [_smooth(image[..., k], sigma) if sigma else image[..., k] for k in range(4)]
-        per_image.append(np.mean([_cosine(smooth[i], smooth[j]) ** 2 for i in range(4) for j in range(4) if i != j]))
-    np.testing.assert_allclose(diversity.response_diversity_loss(maps, sigma), np.mean(per_image), rtol=1e-5)
+        per_image.append(
+            np.mean(
+                [_cosine(smooth[i], smooth[j]) ** 2 for i in range(4) for j in range(4) if i != j]
+            )
+        )
+    np.testing.assert_allclose(
+        diversity.response_diversity_loss(maps, sigma), np.mean(per_image), rtol=1e-5
+    )
 
 
 def test_response_diversity_extremes():
     apart = np.zeros((1, 6, 6, 2), np.float32)
     apart[0, 0, 0, 0] = apart[0, 5, 5, 1] = 1
     assert float(diversity.response_diversity_loss(apart, 0)) == 0
-    assert 0 < float(diversity.response_diversity_loss(apart, 2)) < float(diversity.response_diversity_loss(apart, 4))
-    np.testing.assert_allclose(diversity.response_diversity_loss(np.ones((1, 6, 6, 2), np.float32), 3), 1, rtol=1e-5)
+    assert (
+        0
+        < float(diversity.response_diversity_loss(apart, 2))
+        < float(diversity.response_diversity_loss(apart, 4))
+    )
+    np.testing.assert_allclose(
+        diversity.response_diversity_loss(np.ones((1, 6, 6, 2), np.float32), 3), 1, rtol=1e-5
+    )
     with pytest.raises(ValueError, match="Received: -1"):
         diversity.response_diversity_loss(apart, -1)
 
@@ -93,9 +111,9 @@ def test_regularizers_on_a_users_own_layer(tmp_path):
     )
     model = keras.Sequential([keras.Input((9, 9, 5)), layer])
     outputs = model(np.random.default_rng(2).normal(size=(3, 9, 9, 5)).astype(np.float32))
-    expected = 10 * diversity.filter_diversity_loss(layer.kernel) + 20 * diversity.response_diversity_loss(
-        outputs, 1.5
-    )
+    expected = 10 * diversity.filter_diversity_loss(
+        layer.kernel
+    ) + 20 * diversity.response_diversity_loss(outputs, 1.5)
     np.testing.assert_allclose(sum(model.losses), expected, rtol=1e-5)
     model.save(tmp_path / "m.keras")
     again = keras.saving.load_model(tmp_path / "m.keras").layers[-1]

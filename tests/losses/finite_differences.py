@@ -16,7 +16,9 @@ def assert_gradient(loss, point, *, step=1e-2, directions=5, tolerance=2e-2):
         # Leaning on the gradient keeps the difference well above float32's rounding.
         direction = rng.normal(size=point.shape) * np.abs(gradient).mean() + gradient
         direction = direction / np.linalg.norm(direction)
-        ahead, behind = (float(loss(point + sign * step * np.float32(direction))) for sign in (1, -1))
+        ahead, behind = (
+            float(loss(point + sign * step * np.float32(direction))) for sign in (1, -1)
+        )
         slope = (ahead - behind) / (2 * step)
         expected = float((gradient * direction).sum())
         assert abs(slope - expected) <= tolerance * max(abs(expected), 1e-4), (slope, expected)

@@ -23,7 +23,9 @@ def _rules(text: str) -> dict[str, dict]:
     return rules
 
 
-@pytest.mark.parametrize("folder", build_files.folders(), ids=lambda path: path.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize(
+    "folder", build_files.folders(), ids=lambda path: path.relative_to(ROOT).as_posix()
+)
 def test_build_file_is_up_to_date(folder):
     assert (folder / "BUILD").is_file(), f"{folder} has no BUILD file: run `make build-files`"
     rules = _rules((folder / "BUILD").read_text())

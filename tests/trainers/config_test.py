@@ -13,7 +13,10 @@ from trainers.config import Stage1Config
         ({"num_filters": 0}, "`num_filters` must be a positive integer. Received: 0"),
         ({"batch_size": 7}, "must be even(.|\n)*Received: 7"),
         ({"image_size": 16}, "at least 32. Received: 16"),
-        ({"learning_rate": float("nan")}, "`learning_rate` must be a finite number(.|\n)*Received: nan"),
+        (
+            {"learning_rate": float("nan")},
+            "`learning_rate` must be a finite number(.|\n)*Received: nan",
+        ),
         ({"sigma": -1.0}, "`sigma` must be a finite number(.|\n)*Received: -1.0"),
     ],
 )

@@ -11,7 +11,9 @@ if __name__ == "__main__":
     if strategy == "mirrored":
         # Two logical devices on one processor stand for two accelerators.
         configuration = [tf.config.LogicalDeviceConfiguration()] * 2
-        tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], configuration)
+        tf.config.set_logical_device_configuration(
+            tf.config.list_physical_devices("CPU")[0], configuration
+        )
     from tests.trainers import synthetic
 
     training = synthetic.train(synthetic.small_config(), output / "run", strategy)

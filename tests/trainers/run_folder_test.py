@@ -43,7 +43,11 @@ def test_log_forgets_what_a_resumed_run_repeats(tmp_path):
     folder.log([{"step": step, "loss": step / 10} for step in (1, 2, 3)])
     folder.forget_after(2)
     folder.log([{"step": 3, "loss": 9}])
-    assert [(row["step"], row["loss"]) for row in folder.logged()] == [("1", "0.1"), ("2", "0.2"), ("3", "9")]
+    assert [(row["step"], row["loss"]) for row in folder.logged()] == [
+        ("1", "0.1"),
+        ("2", "0.2"),
+        ("3", "9"),
+    ]
     folder.forget_after(0)
     assert folder.logged() == []
 

@@ -13,7 +13,9 @@ SLOTS = 4
 
 def small_config(classes=("bird", "cow"), **changes) -> Stage1Config:
     """A configuration that runs in seconds."""
-    return Stage1Config(**{"classes": classes, "num_filters": 3, "steps": 6, "batch_size": 2 * SLOTS, **changes})
+    return Stage1Config(
+        **{"classes": classes, "num_filters": 3, "steps": 6, "batch_size": 2 * SLOTS, **changes}
+    )
 
 
 def _group(name: str, step: int) -> list[np.ndarray]:
@@ -30,21 +32,27 @@ def shard(config, start: int, shards: int, index: int) -> tf.data.Dataset:
     def steps():
         for step in range(start, config.steps):
             groups = [_group(name, step) for name in (*config.classes, "background")]
-            yield tuple(np.concatenate([taps[share] for taps in tap]) for tap in zip(*groups, strict=True))
+            yield tuple(
+                np.concatenate([taps[share] for taps in tap]) for tap in zip(*groups, strict=True)
+            )
 
     rows = (len(config.classes) + 1) * SLOTS // shards
     signature = tuple(tf.TensorSpec((rows, *shape)) for shape in SHAPES)
     return tf.data.Dataset.from_generator(steps, output_signature=signature)
 
 
-def train(config, workdir, strategy: str = "one", checkpoint_every: int = 2) -> bank_training.BankTraining:
+def train(
+    config, workdir, strategy: str = "one", checkpoint_every: int = 2
+) -> bank_training.BankTraining:
     """Trains banks on the random taps through the same loop and strategies as the real thing."""
     where = strategies.make(strategy)
     training = bank_training.BankTraining(config, where, lambda taps: taps)
     loop.run(
         folder=run_folder.RunFolder(workdir, writes=strategies.is_chief(where)),
         variables=training.state(),
-        batches_from=lambda start: strategies.distribute(where, lambda n, i: shard(config, start, n, i)),
+        batches_from=lambda start: strategies.distribute(
+            where, lambda n, i: shard(config, start, n, i)
+        ),
         step=training.step,
         steps=config.steps,
         checkpoint_every=checkpoint_every,
