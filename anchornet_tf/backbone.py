@@ -99,9 +99,9 @@ def check_images(images) -> None:
         raise ValueError(
             f"Expected uint8 or float images from 0 to 255. Received: dtype={images.dtype.name}"
         )
-    if isinstance(images, tf.__internal__.EagerTensor) and images.dtype.is_floating:
-        if not bool(tf.reduce_all(tf.math.is_finite(images))):
-            raise ValueError("Expected finite pixel values. Received: images with NaN or infinity")
+    values_known = isinstance(images, tf.__internal__.EagerTensor) and images.dtype.is_floating
+    if values_known and not bool(tf.reduce_all(tf.math.is_finite(images))):
+        raise ValueError("Expected finite pixel values. Received: images with NaN or infinity")
 
 
 def preprocess(images) -> tf.Tensor:

@@ -54,7 +54,8 @@ class DeepDescriptor:
             raise ValueError(f"`batch_size` must be a positive integer. Received: {batch_size}")
         if (bank is not None) != (name == CLASS_NAME):
             raise ValueError(
-                f"Expected a bank for the descriptor {CLASS_NAME!r} and for no other. Received: name={name!r}, bank={bank!r}"
+                f"Expected a bank for the descriptor {CLASS_NAME!r} and for no other. "
+                f"Received: name={name!r}, bank={bank!r}"
             )
         self.name = name
         self.image_size = (image_size, image_size) if isinstance(image_size, int) else image_size
