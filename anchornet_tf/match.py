@@ -4,8 +4,8 @@ r"""Matches two images and draws the correspondences.
     python -m anchornet_tf.match cat.jpg dog.jpg --features=sift --matcher=dsp --flow=flow.npz
     python -m anchornet_tf.match cat.jpg dog.jpg --points='120,80 64,200'
 
-The first image is the source, the second the target: every pixel of the source is given its match in
-the target. The picture (--output) shows both images with lines between matches, the target
+The first image is the source, the second the target: every pixel of the source is given its match
+in the target. The picture (--output) shows both images with lines between matches, the target
 warped onto the source, the two laid over each other, and where the matcher is sure. In Python
 afterwards:
 

@@ -96,8 +96,8 @@ class Flow:
         """
         grid = cls(displacement, target_size, valid, confidence)  # Checks the shapes.
         height, width = check_size(source_size, "source_size")
-        rows = np.arange(height) * grid.shape[0] // height
-        columns = np.arange(width) * grid.shape[1] // width
+        rows = _containing_cells(height, grid.shape[0])
+        columns = _containing_cells(width, grid.shape[1])
         if interpolation == "nearest":
             full = grid.displacement[rows][:, columns]
             confidence = grid.confidence[rows][:, columns]
@@ -262,6 +262,11 @@ class Flow:
 def _pixel_grid(size: tuple[int, int]) -> np.ndarray:
     """Returns `(height, width, 2)` float32: the `(y, x)` of each pixel."""
     return np.stack(np.mgrid[: size[0], : size[1]], axis=-1).astype(np.float32)
+
+
+def _containing_cells(num_pixels: int, num_cells: int) -> np.ndarray:
+    """Returns for each pixel centre along an axis the cell that it lies in."""
+    return (2 * np.arange(num_pixels) + 1) * num_cells // (2 * num_pixels)
 
 
 def _round_half_up(values: np.ndarray) -> np.ndarray:

@@ -14,7 +14,8 @@ README = (ROOT / "README.md").read_text()
 
 
 def _blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    return [body for found, body in blocks if found == language]
 
 
 @pytest.mark.slow

@@ -1,0 +1,131 @@
+"""The stage 1 program as a user meets it: help, wrong input, a run, a killed run, a finished run."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from anchornet_tf.datasets import parts_world
+from tests.repository.tree import ROOT
+
+_QUIET = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+
+
+def _command(*flags):
+    return [sys.executable, "-m", "trainers.stage1", *flags]
+
+
+def _run(*flags):
+    return subprocess.run(_command(*flags), cwd=ROOT, env=_QUIET, capture_output=True, text=True)
+
+
+def test_help_reads_without_tensorflow():
+    result = _run("--help")
+    for part in ("--class", "aeroplane", "--num_filters", "--strategy", "--[no]cache_features"):
+        assert part in result.stdout
+    check = "import sys, trainers.stage1; assert 'tensorflow' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", check], cwd=ROOT).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        (["--class=unicorn"], "tvmonitor"),
+        (["--num_filters=0"], "`num_filters` must be a positive integer. Received: 0"),
+        (["bird"], "Expected flags only. Received: ['bird']"),
+        (["--strategy=cloud"], "auto|one|mirrored|multiworker"),
+    ],
+)
+def test_wrong_flags(flags, message):
+    result = _run(*flags)
+    assert result.returncode != 0
+    assert message in result.stdout + result.stderr
+
+
+def _write_folder(folder, classes, count=8, size=64):
+    for name in classes:
+        (folder / name).mkdir(parents=True)
+        for index in range(count):
+            image = parts_world.draw(name, index, size=size).image
+            Image.fromarray(image).save(folder / name / f"{index}.png")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "trouble", ["no folder", "no background", "empty class", "missing files", "wrong header"]
+)
+def test_wrong_data_is_found_before_training(trouble, tmp_path):
+    from trainers import stage1_run
+    from trainers.config import Stage1Config
+
+    data = f"folder:{tmp_path / 'images'}"
+    if trouble == "no background":
+        _write_folder(tmp_path / "images", ["bird"])
+    elif trouble == "empty class":
+        _write_folder(tmp_path / "images", ["cow", "background"])
+    elif trouble in ("missing files", "wrong header"):
+        header = "path,labels" if trouble == "missing files" else "file;label"
+        (tmp_path / "labels.csv").write_text(f"{header}\nnone.jpg,bird\n")
+        data = f"manifest:{tmp_path / 'labels.csv'}"
+    with pytest.raises((ValueError, OSError), match="Received: "):
+        stage1_run.train(Stage1Config(data=data), tmp_path / "run")
+    assert not (tmp_path / "run" / "checkpoint.npz").exists()
+
+
+def _flags(data, workdir, cache):
+    return [
+        f"--data=folder:{data}",
+        f"--workdir={workdir}",
+        f"--cache_dir={cache}",
+        "--class=bird,cow",
+        "--image_size=64",
+        "--num_filters=6",
+        "--steps=60",
+        "--batch_size=4",
+        "--checkpoint_every=5",
+        "--heldout_fraction=0.3",
+    ]
+
+
+@pytest.mark.slow
+def test_a_killed_run_continues_and_ends_with_the_same_weights(tmp_path):
+    data = _write_folder(tmp_path / "images", ["bird", "cow", "background"], count=12)
+    whole = _run(*_flags(data, tmp_path / "whole", tmp_path / "cache"))
+    assert whole.returncode == 0, whole.stderr[-3000:]
+    for part in ("average precision", "Next:", "banks", "pictures"):
+        assert part in whole.stdout
+    for name in ("bird", "cow"):
+        assert (tmp_path / "whole" / "pictures" / f"{name}.png").stat().st_size > 10_000
+
+    flags = _flags(data, tmp_path / "killed", tmp_path / "cache")
+    process = subprocess.Popen(_command(*flags), cwd=ROOT, env=_QUIET, stderr=subprocess.DEVNULL)
+    checkpoint = tmp_path / "killed" / "checkpoint.npz"
+    while not checkpoint.exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (tmp_path / "killed" / "banks").exists(), (
+        "the run was killed too late to tell anything"
+    )
+    resumed = _run(*flags)
+    assert resumed.returncode == 0, resumed.stderr[-3000:]
+    assert "Continued from step" in resumed.stdout
+    for name in ("bird", "cow"):
+        left, right = (
+            np.load(tmp_path / run / "banks" / f"{name}.npz") for run in ("whole", "killed")
+        )
+        for array in ("kernel", "bias", "running_mean", "running_square"):
+            np.testing.assert_array_equal(left[array], right[array])
+    logs = [(tmp_path / run / "metrics.csv").read_text() for run in ("whole", "killed")]
+    assert logs[0] == logs[1]
+
+    finished = _run(*flags)
+    assert finished.returncode == 0 and "This run is finished: 60 steps" in finished.stdout
+    other = _run(*flags, "--num_filters=7")
+    assert other.returncode != 0 and "num_filters 6 there, 7 here" in other.stderr
