@@ -32,8 +32,8 @@ def plot_matches(
         source_image: The source image: a path, an array or a PIL image.
         target_image: The target image.
         flow: The flow from source to target.
-        points: array `(n, 2)` of `(x, y)` in the source to draw, or None for the most confident
-            point in each field of a regular grid.
+        points: array `(n, 2)` of `(x, y)` in the source to draw, or None for those of
+            `choose_points`.
         num_points: int. About how many points to choose when `points` is None.
 
     Returns:
@@ -174,14 +174,17 @@ def plot_responses(
 
 
 def choose_points(flow: Flow, num_points: int) -> np.ndarray:
-    """Returns the most confident point of each field of a regular grid over the source image.
+    """Returns confident points that are spread over the source image.
+
+    The image is cut into twice as many fields as points; of the surest pixels of all fields the
+    surer half is taken.
 
     Args:
         flow: The flow whose confidence decides.
-        num_points: int. About how many points.
+        num_points: int. About how many points; fewer where the flow is not valid.
 
     Returns:
-        float array `(n, 2)` of `(x, y)`; fields without a valid pixel give none.
+        float array `(n, 2)` of `(x, y)`.
 
     Raises:
         ValueError: If `num_points` is not positive.
@@ -189,16 +192,17 @@ def choose_points(flow: Flow, num_points: int) -> np.ndarray:
     if num_points < 1:
         raise ValueError(f"`num_points` must be positive. Received: num_points={num_points}")
     height, width = flow.shape
-    field = max(1, round(math.sqrt(height * width / num_points)))
+    field = max(1, round(math.sqrt(height * width / (2 * num_points))))
     rows, columns = -(-height // field), -(-width // field)
     confidence = np.full((rows * field, columns * field), -np.inf)
     confidence[:height, :width] = np.where(flow.valid, flow.confidence, -np.inf)
     fields = confidence.reshape(rows, field, columns, field).swapaxes(1, 2)
     fields = fields.reshape(rows * columns, field * field)
-    best = fields.argmax(axis=1)
+    best, surest = fields.argmax(axis=1), fields.max(axis=1)
     row, column = np.divmod(np.arange(rows * columns), columns)
     points = np.stack([column * field + best % field, row * field + best // field], axis=-1)
-    return points[np.isfinite(fields.max(axis=1))].astype(float)
+    order = np.argsort(-surest, kind="stable")[:num_points]
+    return points[order[np.isfinite(surest[order])]].astype(float)
 
 
 def _check_images(source_image, target_image, flow):

@@ -38,15 +38,9 @@ def list_parts_world(split: str, data_dir: str | os.PathLike | None) -> Listing:
     content = hashlib.sha256(b"".join(reader.read(row).tobytes() for row in sample)).hexdigest()[
         :16
     ]
-    labels = scan(
-        lambda row: _as_text(records[row]["label"]),
-        len(records),
-        f"parts_world {own_split} {content}",
-        "looking through parts_world",
-    )
     return Listing(
         keys=[f"{own_split}/{row}" for row in range(len(records))],
-        label_names=[(label,) for label in labels],
+        label_names=[(label,) for label in records.labels],
         contents=[content] * len(records),
         reader=reader,
         has_own_split=True,

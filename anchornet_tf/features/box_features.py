@@ -7,7 +7,7 @@ from anchornet_tf.boxes import check_boxes
 from anchornet_tf.features.feature_map import FeatureMap
 
 BOX_CELLS = 8  # cells a side, as many as the HOG of a box has
-_EPSILON = 1e-12
+_ROUNDING_ERRORS = 1e-5  # relative to the mean descriptor
 
 
 def describe_boxes(
@@ -49,8 +49,9 @@ def describe_boxes(
         )
     if own_source:
         return source.describe_boxes(source_boxes), target.describe_boxes(target_boxes)
+    length = num_cells * num_cells * source.depth
     descriptors = [
-        crop_boxes(features, boxes, num_cells).reshape(len(boxes), -1)
+        crop_boxes(features, boxes, num_cells).reshape(-1, length)
         for features, boxes in ((source, source_boxes), (target, target_boxes))
     ]
     return normalize_descriptors(*descriptors, centered=centered)
@@ -126,17 +127,21 @@ def normalize_descriptors(
         centered: bool. Whether the mean over the boxes of both images is removed first.
 
     Returns:
-        float32 arrays of the same shapes; descriptors that are zero stay zero.
+        float32 arrays of the same shapes; descriptors that are zero, or equal to the mean, become zero.
     """
     source, target = np.asarray(source, np.float32), np.asarray(target, np.float32)
     count = len(source) + len(target)
+    smallest = 0.0
     if centered and count:
         mean = (source.sum(axis=0, dtype=np.float64) + target.sum(axis=0, dtype=np.float64)) / count
+        # What is left of a descriptor that equals the mean is rounding errors.
+        smallest = _ROUNDING_ERRORS * np.linalg.norm(mean)
         mean = mean.astype(np.float32)
         source, target = source - mean, target - mean
-    return _unit(source), _unit(target)
+    return _unit(source, smallest), _unit(target, smallest)
 
 
-def _unit(vectors):
+def _unit(vectors, smallest):
     norms = np.sqrt(np.einsum("nl,nl->n", vectors, vectors))
-    return vectors / np.maximum(norms, _EPSILON)[:, np.newaxis]
+    scales = np.divide(1, norms, out=np.zeros_like(norms), where=norms > smallest)
+    return vectors * scales[:, np.newaxis]

@@ -9,13 +9,15 @@ import tensorflow as tf
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.layers import hypercolumn
 from anchornet_tf.layers.anchor_bank import AnchorBank
+from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.models.bank_file import BankFile
 from anchornet_tf.models.tap_extractor import TapExtractor
 
 # The hypercolumn's parts are offered alone too, as the paper's baselines.
 _TAP_OF = {"res2c": 0, "res4c": 1, "res5c": 2}
+AGNOSTIC_NAME = "anchornet"
 CLASS_NAME = "anchornet-class"
-NAMES = (CLASS_NAME, "hc", *_TAP_OF)
+NAMES = (AGNOSTIC_NAME, CLASS_NAME, "hc", *_TAP_OF)
 
 
 @functools.cache
@@ -28,16 +30,21 @@ class DeepDescriptor:
     """Descriptors of a network on a regular grid of each image.
 
     Args:
-        name: `"hc"` (residual hypercolumn, 768-D), one tap of it after PCA (`"res2c"`, `"res4c"`, `"res5c"`), or
-            `"anchornet-class"` (the responses of one class's bank).
+        name: `"anchornet"` (class-agnostic anchors of a whole model, 256-D), `"anchornet-class"` (the responses of one
+            class's bank), `"hc"` (residual hypercolumn, 768-D), or one tap of it after PCA (`"res2c"`, `"res4c"`,
+            `"res5c"`).
         image_size: int or (height, width) that images are resized to (paper: 224), or None to keep each
             image's own size.
         bank: for `"anchornet-class"`: the file of a bank that `trainers.stage1` wrote, a `BankFile` or an `AnchorBank`.
-        extractor: `TapExtractor` to use, or None for the ImageNet trunk with the PCA that comes with the package.
+        extractor: `TapExtractor` to use, or None for the ImageNet trunk with the PCA that comes with the package. A
+            model has its own.
         batch_size: int. Images a pass of the network.
+        model: for `"anchornet"`, and for `"anchornet-class"` in place of a bank: an `AnchorNet` or the folder of one.
+        class_name: which bank of the model to take, for `"anchornet-class"`.
 
     Example:
         first, second = DeepDescriptor("hc")([image_a, image_b])
+        first, second = DeepDescriptor("anchornet", model="FOLDER")([image_a, image_b])
     """
 
     def __init__(
@@ -47,25 +54,34 @@ class DeepDescriptor:
         bank: str | os.PathLike | BankFile | AnchorBank | None = None,
         extractor: TapExtractor | None = None,
         batch_size: int = 8,
+        model: str | os.PathLike | AnchorNet | None = None,
+        class_name: str | None = None,
     ):
         if name not in NAMES:
             raise ValueError(f"Expected one of {', '.join(NAMES)}. Received: {name!r}")
         if batch_size < 1:
             raise ValueError(f"`batch_size` must be a positive integer. Received: {batch_size}")
-        if (bank is not None) != (name == CLASS_NAME):
-            raise ValueError(
-                f"Expected a bank for the descriptor {CLASS_NAME!r} and for no other. "
-                f"Received: name={name!r}, bank={bank!r}"
-            )
+        _check_network(name, bank, extractor, model, class_name)
         self.name = name
         self.image_size = (image_size, image_size) if isinstance(image_size, int) else image_size
         self.batch_size = batch_size
-        self._extractor = extractor or _default_extractor()
-        self._bank = _as_bank(bank, self._extractor)
+        self._class_name = class_name
+        self._model = (
+            AnchorNet.load_folder(model) if isinstance(model, str | os.PathLike) else model
+        )
+        if self._model is None:
+            self._extractor = extractor or _default_extractor()
+            self._bank = _as_bank(bank, self._extractor)
+        elif class_name is not None:
+            self._model.bank(class_name)  # An unknown class is found now, not at the first image.
         signature = [tf.TensorSpec((None, None, None, 3), tf.float32)]
         self._compute = tf.function(self._features, input_signature=signature)
 
     def _features(self, images):
+        if self._model is not None:
+            if self._class_name is None:
+                return self._model.features(images)
+            return self._model.class_responses(images, self._class_name)
         taps = self._extractor.taps(images)
         if self._bank is not None:
             return self._bank(taps)
@@ -100,6 +116,26 @@ class DeepDescriptor:
             return image
         # Without the antialias filter a large photograph turns into noise for the trunk.
         return tf.image.resize(image, self.image_size, antialias=True)
+
+
+def _check_network(name, bank, extractor, model, class_name) -> None:
+    """Raises where the parts of a network that were given are not those that the descriptor needs."""
+    if name == AGNOSTIC_NAME:
+        expected, fits = "a model and no bank", model is not None and bank is class_name is None
+    elif name == CLASS_NAME:
+        expected = "a bank, or a model with a class_name,"
+        fits = (bank is None) == (model is not None) == (class_name is not None)
+    else:
+        expected, fits = "no bank and no model", bank is model is class_name is None
+    if not fits:
+        raise ValueError(
+            f"Expected {expected} for the descriptor {name!r}. "
+            f"Received: bank={bank!r}, model={model!r}, class_name={class_name!r}"
+        )
+    if model is not None and extractor is not None:
+        raise ValueError(
+            f"Expected no extractor beside a model, which has its own. Received: extractor={extractor!r}"
+        )
 
 
 def _as_bank(bank, extractor: TapExtractor) -> AnchorBank | None:

@@ -23,7 +23,8 @@ from anchornet_tf.features.hog import CELL_SIZE, NUM_CHANNELS, TEMPLATE_CELLS, h
 from anchornet_tf.files import atomic_file
 
 SHIPPED_PATH = pathlib.Path(__file__).with_name("hog_background.npz")
-_REGULARIZER = 0.01  # added to the diagonal, more if it takes more to make it positive definite
+_REGULARIZER = 0.01  # added to the diagonal until it is positive definite...
+_REGULARIZER_STEPS = 10  # ... so many times at most
 _LEVELS_PER_OCTAVE = 10
 _SMALLEST_LEVEL = 5  # cells
 
@@ -74,15 +75,15 @@ class HogBackground:
         size = TEMPLATE_CELLS**2 * NUM_CHANNELS
         covariance = np.asarray(self.covariance, np.float64)[dy, dx]  # (cell, cell', 31, 31)
         covariance = covariance.transpose(0, 2, 1, 3).reshape(size, size)
-        for attempt in range(1, 101):
-            regularized = covariance + attempt * _REGULARIZER * np.eye(size)
+        for _ in range(_REGULARIZER_STEPS):
+            covariance[np.diag_indices(size)] += _REGULARIZER
             try:
-                return scipy.linalg.cholesky(regularized, lower=True)
+                return scipy.linalg.cholesky(covariance, lower=True)
             except scipy.linalg.LinAlgError:
                 continue
         raise ValueError(
-            "`covariance` must be close to positive definite. "
-            f"Received: one that needs more than {attempt * _REGULARIZER} on its diagonal"
+            "`covariance` must be close to positive definite. Received: one that needs more than "
+            f"{_REGULARIZER_STEPS * _REGULARIZER} on its diagonal"
         )
 
     def save(self, path: str | os.PathLike) -> None:

@@ -31,7 +31,7 @@ def propagate_beliefs(
     num_levels: int = 3,
     deformation: float = 0.005,
     truncation: float = 0.25,
-    max_iterations: int = 50,
+    max_iterations: int | tf.Tensor = 50,
     bottom_up: bool = True,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Finds a displacement for each node of the pyramid that its neighbours agree with.
@@ -44,7 +44,7 @@ def propagate_beliefs(
         num_levels: int. Levels of the pyramid, which has `num_nodes(num_levels)` nodes.
         deformation: float. Cost of one step between the states of two tied nodes.
         truncation: float. Largest cost along one axis.
-        max_iterations: int. Iterations at most; fewer when the states settle.
+        max_iterations: int or int32 tensor. Iterations at most; fewer when the states settle.
         bottom_up: bool. Whether children send messages to their parents. The published program
             meant to and does not.
 
@@ -145,6 +145,8 @@ def _edge_groups(num_levels: int) -> tuple[list, list]:
     return tree, sweep
 
 
+# A function of its own is traced once, not at each of the sixteen places that send messages.
+@tf.function(reduce_retracing=True)
 def _distance_transform(costs: tf.Tensor, deformation: float, truncation: float) -> tf.Tensor:
     """Minimises `costs` plus the pairwise cost over the sender's states.
 

@@ -98,17 +98,12 @@ class Flow:
         height, width = check_size(source_size, "source_size")
         rows = _containing_cells(height, grid.shape[0])
         columns = _containing_cells(width, grid.shape[1])
-        if interpolation == "nearest":
+        if check_interpolation(interpolation) == "nearest":
             full = grid.displacement[rows][:, columns]
             confidence = grid.confidence[rows][:, columns]
-        elif interpolation == "bilinear":
+        else:
             full = resize_bilinear(grid.displacement, (height, width))
             confidence = resize_bilinear(grid.confidence[..., np.newaxis], (height, width))[..., 0]
-        else:
-            raise ValueError(
-                "`interpolation` must be 'bilinear' or 'nearest'. "
-                f"Received: interpolation={interpolation!r}"
-            )
         origin = _pixel_grid((height, width))
         last = np.subtract(grid.target_size, 1).astype(np.float32)
         # Clamping the vector, not the position, leaves vectors that stay inside untouched.
@@ -257,6 +252,20 @@ class Flow:
                 f"without a third axis. Received: {name}.shape={array.shape}"
             )
         return array
+
+
+def check_interpolation(interpolation: str) -> str:
+    """Returns `interpolation`.
+
+    Raises:
+        ValueError: If it is no way for `Flow.from_grid` to spread vectors.
+    """
+    if interpolation not in ("bilinear", "nearest"):
+        raise ValueError(
+            "`interpolation` must be 'bilinear' or 'nearest'. "
+            f"Received: interpolation={interpolation!r}"
+        )
+    return interpolation
 
 
 def _pixel_grid(size: tuple[int, int]) -> np.ndarray:

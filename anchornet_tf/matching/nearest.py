@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.matching.cells import check_same_depth, flow_from_cells, same_place, unravel
-from anchornet_tf.matching.flow import Flow
+from anchornet_tf.matching.flow import Flow, check_interpolation
 
 # Similarities are computed in tiles of this many source times target cells: large enough for matrix
 # products at full speed, small enough that a tile is still in the cache when its maxima are taken.
@@ -25,12 +25,15 @@ class NearestMatcher:
             itself. Doubles the cost.
         refine: bool. Whether to place matches between target cells (see `cell_offsets`).
         interpolation: How the flow is spread over the pixels of a cell, see `Flow.from_grid`.
+
+    Raises:
+        ValueError: If `interpolation` is unknown.
     """
 
     def __init__(self, mutual: bool = False, refine: bool = True, interpolation: str = "bilinear"):
         self.mutual = mutual
         self.refine = refine
-        self.interpolation = interpolation
+        self.interpolation = check_interpolation(interpolation)
 
     def __call__(self, source: FeatureMap, target: FeatureMap, **_) -> Flow:
         """Returns the flow; its confidence is the cosine similarity of the match.

@@ -1,5 +1,7 @@
 """Tests of HOG background statistics: whitening, files and learning."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -14,7 +16,9 @@ def _golden():
     return np.load(shared_path("golden/feat__tiny_hog.npz"))
 
 
-def _golden_background(golden):
+@functools.cache
+def _golden_background():
+    golden = _golden()
     covariance = np.zeros((15, 15, 31, 31))
     for index, (dx, dy) in enumerate(golden["bg_dxy"].astype(int)):
         matrix = golden["bg_cov"][:, :, index]
@@ -34,14 +38,14 @@ def _images(count=2, size=(60, 70)):
 
 def test_scores_equal_the_golden_file():
     golden = _golden()
-    whitened = _golden_background(golden).whiten(_golden_cells(golden))
+    whitened = _golden_background().whiten(_golden_cells(golden))
     scores = np.maximum(whitened @ whitened.T, 0)
     np.testing.assert_allclose(scores, golden["score"], rtol=1e-6, atol=1e-6)
 
 
 def test_whitened_vectors_equal_the_golden_file():
     golden = _golden()
-    background = _golden_background(golden)
+    background = _golden_background()
     whitened = background.whiten(_golden_cells(golden))
     # The program multiplies by the inverse covariance, which is the factor's inverse twice.
     twice = scipy.linalg.solve_triangular(background._factor, whitened.T, lower=True, trans="T").T

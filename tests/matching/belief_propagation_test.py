@@ -21,7 +21,7 @@ def _golden_costs(archive):
     return archive["u"].T.reshape(21, 7, 9)  # (nodes, x states, y states)
 
 
-@tf.function(reduce_retracing=True)
+@tf.function
 def _states(costs, **options):
     return propagate_beliefs(costs, **options)
 
@@ -34,7 +34,9 @@ def _propagate(costs, **options):
 @pytest.mark.parametrize("iterations", [1, 2, 3, 4, 5])
 def test_golden_each_iteration(iterations):
     golden = np.load(shared_path("golden/dsp__tiny_bp.npz"))
-    states = _propagate(_golden_costs(golden), bottom_up=False, max_iterations=iterations)
+    states = _propagate(
+        _golden_costs(golden), bottom_up=False, max_iterations=tf.constant(iterations)
+    )
     np.testing.assert_array_equal(states, golden["S"][:, iterations - 1])
 
 
@@ -63,8 +65,9 @@ def test_distance_transform_is_a_minimum_over_states(shape, deformation, truncat
     np.testing.assert_allclose(actual, expected, atol=1e-6)
 
 
-def test_weak_coupling_finds_the_lowest_energy():
-    costs = np.random.default_rng(1).uniform(size=(5, 2, 2)).astype(np.float32)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_small_pyramid_finds_the_lowest_energy(seed):
+    costs = np.random.default_rng(seed).uniform(size=(5, 2, 2)).astype(np.float32)
     edges = [(0, 1), (0, 2), (0, 3), (0, 4), (1, 2), (3, 4), (1, 3), (2, 4)]
     places = [(state // 2, state % 2) for state in range(4)]
 
@@ -74,10 +77,10 @@ def test_weak_coupling_finds_the_lowest_energy():
             for a, b in edges
             for p, q in zip(places[states[a]], places[states[b]], strict=True)
         )
-        return costs.reshape(5, 4)[range(5), states].sum() + 0.02 * moves
+        return costs.reshape(5, 4)[range(5), states].sum() + 0.1 * moves
 
     best = min(itertools.product(range(4), repeat=5), key=lambda states: energy(list(states)))
-    states = _propagate(costs, num_levels=2, deformation=0.02, truncation=0.02)
+    states = _propagate(costs, num_levels=2, deformation=0.1, truncation=0.1)
     np.testing.assert_array_equal(states, best)
     assert list(best) != list(costs.reshape(5, 4).argmin(axis=1))  # The edges do have a say.
 

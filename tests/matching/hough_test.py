@@ -99,7 +99,7 @@ def test_scales_let_votes_agree_on_a_change_of_size():
     source = FeatureMap(field[10:30, 10:30], (200, 200))
     target = FeatureMap(field, (200, 200)).resized(20, 20)  # The object at half its size.
     noisy = FeatureMap(
-        target.values + 0.3 * target.values.std() * rng.normal(size=(20, 20, 24)), (200, 200)
+        target.values + 0.8 * target.values.std() * rng.normal(size=(20, 20, 24)), (200, 200)
     )
     rows = np.arange(200) - 99.5
     expected = np.stack(np.meshgrid(-rows / 2, -rows / 2, indexing="ij"), axis=-1)

@@ -1,0 +1,320 @@
+"""The whole network: from images to anchors of each class and to the class-agnostic descriptor."""
+
+import os
+from collections.abc import Iterable, Sequence
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from anchornet_tf import pca
+from anchornet_tf.backbone import Backbone
+from anchornet_tf.layers.anchor_bank import RESPONSES, AnchorBank, factored_convolution
+from anchornet_tf.layers.hypercolumn import Hypercolumn, stack
+from anchornet_tf.layers.tied_autoencoder import TiedAutoencoder
+from anchornet_tf.models import anchornet_folder
+from anchornet_tf.models.bank_file import BankFile
+
+GAMMAS = ("softplus", "whitened")
+
+Trunk = Backbone | str | os.PathLike | None
+
+
+@keras.saving.register_keras_serializable(package="anchornet_tf")
+class AnchorNet(keras.Model):
+    """Trunk, residual hypercolumn, one bank of anchors a class, and the class-agnostic layer on top of them all.
+
+    Calling the model gives the class-agnostic descriptor; every stage before it has a method. All variables exist from
+    the start, and images of any size from 32 pixels will do.
+
+    Args:
+        classes: names of the classes, one bank each.
+        num_filters: int. K, the filters of a bank.
+        latent_filters: int. L, the length of the class-agnostic descriptor.
+        gamma: what the class-agnostic layer compresses: `"softplus"` (the paper's response maps) or `"whitened"`
+            (linear responses by their running mean and deviation).
+        image_size: int or (height, width) that the model was trained at; a record, nothing is resized.
+        dimensions: int. Channels kept of each tap.
+        noise: float. Share of the channels that the autoencoder loses in training.
+        encoder_initializer: of the autoencoder's kernel.
+        weights: the trunk's: as in `Backbone`, or a `Backbone` to share.
+
+    Input shape: `(batch, height, width, 3)`, RGB from 0 to 255, uint8 or float.
+    Output shape: `(batch, height / 4, width / 4, latent_filters)`, rounded up.
+
+    Example:
+        model = AnchorNet.from_banks([BankFile.load(path) for path in paths])
+        descriptors = model(images)
+        responses = model.class_responses(images, "bird")
+
+    Reference: Novotny et al., AnchorNet, CVPR 2017.
+    """
+
+    def __init__(
+        self,
+        classes: Sequence[str],
+        num_filters: int = 64,
+        latent_filters: int = 256,
+        gamma: str = "softplus",
+        image_size: int | tuple[int, int] = 224,
+        dimensions: int = pca.DIMENSIONS,
+        noise: float = 0.25,
+        encoder_initializer="orthogonal",
+        weights: Trunk = "imagenet",
+        **kwargs,
+    ):
+        kwargs.setdefault("name", "anchornet")
+        # Images may be uint8, which Keras must not cast before the trunk checks them.
+        super().__init__(autocast=False, **kwargs)
+        if isinstance(classes, str) or not classes or len(set(classes)) != len(classes):
+            raise ValueError(f"Expected different names of classes. Received: classes={classes!r}")
+        if gamma not in GAMMAS:
+            raise ValueError(f"Expected `gamma` of {', '.join(GAMMAS)}. Received: {gamma!r}")
+        self.classes = tuple(classes)
+        self.num_filters = num_filters
+        self.latent_filters = latent_filters
+        self.gamma = gamma
+        self.image_size = image_size if isinstance(image_size, int) else tuple(image_size)
+        self.dimensions = dimensions
+        self.noise = noise
+        self.encoder_initializer = keras.initializers.get(encoder_initializer)
+
+        self.backbone = weights if isinstance(weights, Backbone) else Backbone(weights)
+        self.hypercolumn_layer = Hypercolumn(dimensions).build_for_trunk()
+        self.banks = [AnchorBank(num_filters, gamma, name=f"bank_{name}") for name in self.classes]
+        for bank in self.banks:
+            bank.build([(None, None, None, dimensions)] * 3)
+        self.autoencoder = TiedAutoencoder(
+            latent_filters, noise, kernel_initializer=self.encoder_initializer, name="autoencoder"
+        )
+        self.autoencoder.build((None, None, None, num_filters * len(self.classes)))
+        self.built = True
+
+    @classmethod
+    def from_banks(
+        cls,
+        banks: Sequence[BankFile],
+        projections: pca.HypercolumnPCA | None = None,
+        weights: Trunk = "imagenet",
+        latent_filters: int = 256,
+        seed: int = 0,
+        **options,
+    ) -> "AnchorNet":
+        """Joins banks that were trained class by class; the encoder starts orthogonal and random.
+
+        Args:
+            banks: `BankFile`s of different classes, of one size and one PCA.
+            projections: the `HypercolumnPCA` that the banks were trained on, or None for the one that comes with the
+                package.
+            weights: as in `AnchorNet`.
+            latent_filters: int. L.
+            seed: int. Of the encoder's start.
+            **options: further arguments of `AnchorNet`.
+
+        Raises:
+            ValueError: where there is no bank, two are of one class, or their sizes or PCAs differ.
+        """
+        projections = projections or pca.shipped()
+        _check_banks(banks, projections.digest())
+        depth, num_filters = banks[0].arrays["kernel"].shape[2:]
+        options.setdefault("encoder_initializer", keras.initializers.Orthogonal(seed=seed))
+        model = cls(
+            [file.class_name for file in banks],
+            num_filters,
+            latent_filters,
+            dimensions=depth // 3,
+            weights=weights,
+            **options,
+        )
+        model.hypercolumn_layer.set_pca(projections)
+        for bank, file in zip(model.banks, banks, strict=True):
+            for name, array in file.arrays.items():
+                getattr(bank, name).assign(array)
+        return model
+
+    def bank(self, class_name: str) -> AnchorBank:
+        """Returns the bank of a class.
+
+        Raises:
+            ValueError: for a class that the model does not know.
+        """
+        if class_name not in self.classes:
+            raise ValueError(
+                f"Expected a class of {', '.join(self.classes)}. Received: {class_name!r}"
+            )
+        return self.banks[self.classes.index(class_name)]
+
+    def taps(self, images) -> tuple[tf.Tensor, ...]:
+        """Returns the three taps after PCA and normalisation, each at its own size, finest first."""
+        return self.hypercolumn_layer.project(self.backbone(images))
+
+    def hypercolumn(self, images) -> tf.Tensor:
+        """Returns the residual hypercolumn `(batch, height / 4, width / 4, 3 * dimensions)`."""
+        return stack(self.taps(images))
+
+    def class_responses(self, images, class_name: str, response: str = "whitened") -> tf.Tensor:
+        """Returns the responses of one class's bank, `(batch, height / 4, width / 4, num_filters)`.
+
+        Args:
+            images: `(batch, height, width, 3)`.
+            class_name: one of `classes`.
+            response: `"whitened"` (the descriptor of the class), `"softplus"` (the paper's maps) or `"linear"`.
+
+        Raises:
+            ValueError: for an unknown class or response.
+        """
+        bank = self.bank(class_name)
+        if response not in RESPONSES:
+            raise ValueError(
+                f"Expected a response of {', '.join(RESPONSES)}. Received: {response!r}"
+            )
+        linear = bank.linear(self.taps(images))
+        if response == "softplus":
+            return tf.nn.softplus(linear)
+        return bank.whiten(linear) if response == "whitened" else linear
+
+    def linear_responses(self, taps) -> tf.Tensor:
+        """Returns F_k * Phi of all banks, class after class, from taps as `taps` gives them.
+
+        One convolution for all: `(batch, height, width, classes * num_filters)`.
+        """
+        kernel = tf.concat([tf.convert_to_tensor(bank.kernel) for bank in self.banks], axis=-1)
+        bias = tf.concat([tf.convert_to_tensor(bank.bias) for bank in self.banks], axis=0)
+        return factored_convolution(taps, kernel, bias)
+
+    def gamma_maps(self, linear_responses) -> tf.Tensor:
+        """Returns Gamma, what the autoencoder compresses, from the linear responses of all banks."""
+        if self.gamma == "softplus":
+            return tf.nn.softplus(linear_responses)
+        statistics = [bank.statistics() for bank in self.banks]
+        mean, deviation = (tf.concat(parts, axis=0) for parts in zip(*statistics, strict=True))
+        return (linear_responses - mean) / deviation
+
+    def stacked_maps(self, images) -> tf.Tensor:
+        """Returns Gamma `(batch, height / 4, width / 4, classes * num_filters)`, class after class."""
+        return self.gamma_maps(self.linear_responses(self.taps(images)))
+
+    def features(self, images) -> tf.Tensor:
+        """Returns the class-agnostic descriptor `(batch, height / 4, width / 4, latent_filters)`."""
+        return self.autoencoder(self.stacked_maps(images))
+
+    def call(self, images):
+        return self.features(images)
+
+    def fit_encoder(self, stacked_maps: Iterable[np.ndarray]) -> pca.TapPCA:
+        """Sets the encoder to the strongest principal directions of the maps, and the running mean to their mean.
+
+        That is the best linear reconstruction of its rank: a start for training, and the bound to compare with. One
+        pass; the maps need not fit in memory together.
+
+        Args:
+            stacked_maps: iterable of arrays `(..., classes * num_filters)`, whole maps or a choice of their cells.
+
+        Returns:
+            the fitted components; `variance_kept` says how much of the maps they hold.
+
+        Raises:
+            ValueError: with no more cells than channels, more filters than channels, or another number of channels.
+        """
+        channels = self.num_filters * len(self.classes)
+        moments = pca.StreamingMoments(channels)
+        for maps in stacked_maps:
+            maps = np.asarray(maps)
+            moments.update(maps.reshape(-1, maps.shape[-1]))
+        fitted = moments.fit(self.latent_filters)
+        self.autoencoder.set_components(fitted.components, fitted.mean)
+        return fitted
+
+    def save_folder(
+        self,
+        folder: str | os.PathLike,
+        *,
+        include_trunk: bool | None = None,
+        dtype: str = "float32",
+        record: dict | None = None,
+    ) -> None:
+        """Writes `config.json`, `heads.npz` and, where it is needed, `trunk.npz`: all of them or nothing.
+
+        Args:
+            folder: path that does not exist yet.
+            include_trunk: whether to write the trunk (94 MB); None writes it unless it is the ImageNet one.
+            dtype: of the kernels in `heads.npz`, `"float32"` or `"float16"`; statistics and biases stay float32.
+            record: JSON values to keep in `config.json`, such as the configuration of the training.
+
+        Raises:
+            FileExistsError: where the folder exists.
+            ValueError: for another dtype, kernels too large for it, or `include_trunk=False` with a trunk that is not
+                the ImageNet one.
+        """
+        anchornet_folder.write(self, folder, include_trunk, dtype, record)
+
+    @classmethod
+    def load_folder(cls, folder: str | os.PathLike, weights: Trunk = "imagenet") -> "AnchorNet":
+        """Reads what `save_folder` wrote.
+
+        Args:
+            folder: path of the folder.
+            weights: where the ImageNet trunk comes from when the folder has no trunk of its own: as in `AnchorNet`.
+
+        Raises:
+            FileNotFoundError, ValueError: where there is no such folder, it holds something else, or `weights` are not
+                the trunk that the model was trained on.
+        """
+        contents = anchornet_folder.read(folder)
+        model = cls(**contents.options, weights=contents.trunk or weights)
+        # What `"imagenet"` fetches is checked where it is fetched; a path or a layer may hold anything.
+        given = contents.trunk is None and weights != "imagenet"
+        if given and not anchornet_folder.is_imagenet(model.backbone):
+            raise ValueError(
+                "Expected Keras' ImageNet weights, which the model was trained on. "
+                f"Received: other weights from weights={weights!r}"
+            )
+        anchornet_folder.fill(model, contents)
+        return model
+
+    def compute_output_shape(self, input_shape):
+        finest = self.backbone.compute_output_shape(input_shape)[0]
+        return (*finest[:-1], self.latent_filters)
+
+    def compute_output_spec(self, images):
+        return keras.KerasTensor(self.compute_output_shape(images.shape), dtype=self.compute_dtype)
+
+    def options(self) -> dict:
+        """Returns the arguments that make a model like this one, as JSON values; the weights are not among them."""
+        size = self.image_size
+        return {
+            "classes": list(self.classes),
+            "num_filters": self.num_filters,
+            "latent_filters": self.latent_filters,
+            "gamma": self.gamma,
+            "image_size": size if isinstance(size, int) else list(size),
+            "dimensions": self.dimensions,
+            "noise": self.noise,
+        }
+
+    def get_config(self):
+        # A saved model carries its weights itself: loading must not fetch others first.
+        initializer = keras.initializers.serialize(self.encoder_initializer)
+        return {
+            **super().get_config(),
+            **self.options(),
+            "encoder_initializer": initializer,
+            "weights": None,
+        }
+
+
+def _check_banks(banks: Sequence[BankFile], pca_digest: str) -> None:
+    if not banks:
+        raise ValueError("Expected the bank of at least one class. Received: none")
+    names = [file.class_name for file in banks]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"Expected one bank a class. Received: several of {', '.join(twice)}")
+    shapes = {file.class_name: file.arrays["kernel"].shape for file in banks}
+    if len(set(shapes.values())) > 1:
+        raise ValueError(f"Expected banks with filters of one shape and number. Received: {shapes}")
+    others = {file.class_name: file.pca_digest for file in banks if file.pca_digest != pca_digest}
+    if others:
+        raise ValueError(
+            f"Expected banks trained on the PCA {pca_digest}; give theirs as `projections`. Received: {others}"
+        )

@@ -1,0 +1,158 @@
+"""An AnchorNet as a folder: its configuration, its heads, and its trunk where that is not the ImageNet one."""
+
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+import zipfile
+
+import numpy as np
+
+from anchornet_tf import files
+from anchornet_tf.backbone import TAP_NAMES, Backbone
+
+# Of Keras' ImageNet ResNet50 without its top: which trunk a folder without one means.
+IMAGENET_DIGEST = "61001ca9c1728ade"
+
+_FORMAT = "anchornet_tf.AnchorNet/1"
+_DTYPES = ("float32", "float16")
+_CONFIG, _HEADS, _TRUNK = "config.json", "heads.npz", "trunk.npz"
+
+
+@dataclasses.dataclass(frozen=True)
+class Contents:
+    """What a folder holds.
+
+    Attributes:
+        options: arguments of `AnchorNet`.
+        heads: array of each variable above the trunk, by name.
+        trunk: path of the trunk's weights, or None for the ImageNet ones.
+    """
+
+    options: dict
+    heads: dict[str, np.ndarray]
+    trunk: pathlib.Path | None
+
+
+def write(
+    model, folder: str | os.PathLike, include_trunk: bool | None, dtype: str, record: dict | None
+) -> None:
+    """Writes a model: see `AnchorNet.save_folder`."""
+    if dtype not in _DTYPES:
+        raise ValueError(f"Expected a dtype of {', '.join(_DTYPES)}. Received: {dtype!r}")
+    replaceable = is_imagenet(model.backbone)
+    if include_trunk is False and not replaceable:
+        raise ValueError(
+            "Expected the ImageNet trunk where the trunk is left out: another one would be lost. "
+            "Received: include_trunk=False with other weights"
+        )
+    include_trunk = not replaceable if include_trunk is None else include_trunk
+    heads = {name: _stored(name, value, dtype) for name, value in _head_variables(model).items()}
+    config = {
+        "format": _FORMAT,
+        "options": model.options(),
+        "trunk": "stored" if include_trunk else "imagenet",
+        "record": record or {},
+    }
+    with files.atomic_folder(folder) as temporary:
+        (temporary / _CONFIG).write_text(json.dumps(config, indent=2) + "\n")
+        np.savez(temporary / _HEADS, **heads)
+        if include_trunk:
+            np.savez(temporary / _TRUNK, **trunk_arrays(model.backbone))
+
+
+def read(folder: str | os.PathLike) -> Contents:
+    """Reads a folder, but not its trunk.
+
+    Raises:
+        FileNotFoundError, ValueError: where there is no such folder, or it holds something else.
+    """
+    folder = pathlib.Path(folder)
+    if not (folder / _CONFIG).is_file():
+        raise FileNotFoundError(
+            f"Expected a folder that `AnchorNet.save_folder` wrote. Received: {folder}"
+        )
+    try:
+        config = json.loads((folder / _CONFIG).read_text())
+        if config["format"] != _FORMAT:
+            raise ValueError(f"its format is {config['format']!r}, not {_FORMAT!r}")
+        with np.load(folder / _HEADS) as archive:
+            heads = {name: archive[name] for name in archive.files}
+        trunk = folder / _TRUNK if config["trunk"] == "stored" else None
+        return Contents(config["options"], heads, trunk)
+    except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"Expected a folder that `AnchorNet.save_folder` wrote ({error}). Received: {folder}"
+        ) from error
+
+
+def fill(model, contents: Contents) -> None:
+    """Gives the heads of a folder to a model that was made with its options and trunk.
+
+    Raises:
+        ValueError: where arrays are missing or have other shapes; the model keeps its values then.
+    """
+    variables = _head_variables(model)
+    expected = {name: tuple(variable.shape) for name, variable in variables.items()}
+    received = {name: array.shape for name, array in contents.heads.items()}
+    if expected != received:
+        differing = sorted(
+            name for name in expected | received if expected.get(name) != received.get(name)
+        )
+        raise ValueError(
+            f"Expected {[(name, expected.get(name)) for name in differing]} in {_HEADS}. "
+            f"Received: {[(name, received.get(name)) for name in differing]}"
+        )
+    for name, variable in variables.items():
+        variable.assign(contents.heads[name].astype(np.float32))
+
+
+def is_imagenet(backbone: Backbone) -> bool:
+    """Tells whether a trunk has Keras' ImageNet weights, unchanged."""
+    return digest(trunk_arrays(backbone)) == IMAGENET_DIGEST
+
+
+def trunk_arrays(backbone: Backbone) -> dict[str, np.ndarray]:
+    """Returns the trunk's arrays, named as `Backbone(weights=PATH)` expects them."""
+    return {
+        f"{layer.name}/{variable.name}": np.asarray(variable)
+        for layer in backbone.resnet.layers
+        for variable in layer.weights
+    }
+
+
+def digest(arrays: dict[str, np.ndarray]) -> str:
+    """Returns a string that identifies named float32 arrays."""
+    total = hashlib.sha256()
+    for name in sorted(arrays):
+        total.update(name.encode())
+        total.update(np.ascontiguousarray(arrays[name], np.float32))
+    return total.hexdigest()[:16]
+
+
+def _head_variables(model) -> dict:
+    """Returns every variable above the trunk under the name that it has in `heads.npz`."""
+    projections = zip(TAP_NAMES, model.hypercolumn_layer.projections, strict=True)
+    layers = {f"pca/{name}": projection for name, projection in projections}
+    layers |= {f"bank/{name}": model.bank(name) for name in model.classes}
+    layers["autoencoder"] = model.autoencoder
+    return {
+        f"{name}/{variable.name}": variable
+        for name, layer in layers.items()
+        for variable in layer.variables
+    }
+
+
+def _stored(name: str, variable, dtype: str) -> np.ndarray:
+    array = np.asarray(variable, np.float32)
+    # A variance is the small difference of a square and a squared mean, which half precision would drown.
+    if array.ndim == 1:
+        return array
+    with np.errstate(over="ignore"):
+        stored = array.astype(dtype)
+    if not np.isfinite(stored).all():
+        raise ValueError(
+            f"Expected finite values that fit {dtype}. Received: {name} up to {np.abs(array).max()}"
+        )
+    return stored

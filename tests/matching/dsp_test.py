@@ -1,0 +1,364 @@
+"""Tests of DSP: the original's stages, plain formulas, properties on random maps, and real images."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from anchornet_tf.features.feature_map import FeatureMap
+from anchornet_tf.matching import dsp
+from anchornet_tf.matching.belief_propagation import propagate_beliefs
+from anchornet_tf.matching.pixel_search import flow_distances, search_pixels
+from tests.shared_data import shared_path
+
+_SCALES = ["scale512", "scale1"]
+
+
+def _golden(scale):
+    maps = np.load(shared_path(f"golden/dsp__tiny_{scale}_io.npz"))
+    stages = np.load(shared_path(f"golden/dsp__tiny_{scale}_stages.npz"))
+    return maps["sift1"], maps["sift2"], {**maps, **stages}
+
+
+def _golden_flow(stages, prefix=""):
+    return np.stack([stages[f"{prefix}vy"], stages[f"{prefix}vx"]], axis=-1)
+
+
+def _golden_lattice(stages):
+    return tf.constant(int(stages["grid_size"])), tf.constant(stages["n_states"][0, ::-1] // 2)
+
+
+def _noise(height, width, depth=6, seed=0):
+    return np.random.default_rng(seed).normal(size=(height, width, depth)).astype(np.float32)
+
+
+def _map(values):
+    return FeatureMap(values, values.shape[:2])
+
+
+# ---- Stage by stage against the original program. ----
+
+
+@pytest.mark.parametrize("scale", _SCALES)
+def test_golden_lattice(scale):
+    source, target, stages = _golden(scale)
+    step, num_steps = dsp.lattice(tf.constant(source.shape[:2]), tf.constant(target.shape[:2]))
+    assert step == stages["grid_size"]
+    np.testing.assert_array_equal(2 * num_steps[::-1] + 1, stages["n_states"][0])
+    np.testing.assert_array_equal(step * num_steps[::-1], stages["search_radius"][0])
+
+
+@pytest.mark.parametrize("scale", _SCALES)
+def test_golden_node_costs(scale):
+    source, target, stages = _golden(scale)
+    raw = tf.function(dsp.node_costs)(
+        tf.constant(source), tf.constant(target), *_golden_lattice(stages), reference=True
+    )
+    normalized = dsp.normalize_levels(raw, reference=True)
+    for costs, expected in ((raw, stages["node_cost_raw"]), (normalized, stages["node_cost"])):
+        costs = costs.numpy().reshape(21, -1).T
+        # The original subtracts float32 sums of up to 2e6 from one another: where costs are small
+        # beside the truncated distance, its own last digits are lost.
+        atol = 1e-5 * expected.max() * (scale == "scale1")
+        np.testing.assert_allclose(costs, expected, rtol=1e-5, atol=atol)
+
+
+@pytest.mark.parametrize("scale", _SCALES)
+def test_golden_states(scale):
+    _, _, stages = _golden(scale)
+    states_x, states_y = stages["n_states"][0]
+    costs = stages["node_cost"].T.reshape(21, states_x, states_y)
+    states, _ = tf.function(propagate_beliefs)(tf.constant(costs), bottom_up=False)
+    np.testing.assert_array_equal(states, stages["opt_state"][:, 0])
+    displacements = stages["node_trans"][:, states.numpy()]
+    np.testing.assert_array_equal(displacements, stages["node_disp"])
+
+
+@pytest.mark.parametrize("scale", _SCALES)
+def test_golden_leaf_displacement(scale):
+    source, _, stages = _golden(scale)
+    states = tf.constant(stages["opt_state"][:, 0])
+    flow = dsp.leaf_displacement(states, tf.constant(source.shape[:2]), *_golden_lattice(stages))
+    np.testing.assert_array_equal(flow, _golden_flow(stages, "init_"))
+
+
+@pytest.mark.parametrize("dtype", [tf.float32, tf.float64])
+@pytest.mark.parametrize("scale", _SCALES)
+def test_golden_pixel_searches(scale, dtype):
+    source, target, stages = _golden(scale)
+    flow = _golden_flow(stages, "init_")
+    for (radius, step), prefix in zip(dsp.SEARCHES, ("mid_", ""), strict=True):
+        flow = search_pixels(
+            source,
+            target,
+            flow,
+            radius=radius,
+            step=step,
+            deformation=dsp.PIXEL_DEFORMATION,
+            outside_distance=dsp.TRUNCATION,
+            dtype=dtype,
+        )
+        np.testing.assert_array_equal(flow, _golden_flow(stages, prefix))
+        distances = flow_distances(source, target, flow, dsp.TRUNCATION)
+        expected = stages["mid_cost" if prefix else "match_cost"]
+        np.testing.assert_allclose(distances, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", _SCALES)
+def test_golden_flow(scale):
+    source, target, stages = _golden(scale)
+    flow, distances = dsp.dsp_flow(
+        source[np.newaxis], target[np.newaxis], feature_scale=None, reference=True
+    )
+    np.testing.assert_array_equal(flow[0], _golden_flow(stages))
+    np.testing.assert_allclose(distances[0], stages["match_cost"], rtol=1e-6)
+
+
+def test_golden_matcher():
+    source, target, stages = _golden("scale512")
+    flow = dsp.DspMatcher(feature_scale="literal", reference=True)(_map(source), _map(target))
+    np.testing.assert_array_equal(flow.displacement[flow.valid], _golden_flow(stages)[flow.valid])
+    positions = np.moveaxis(np.indices(source.shape[:2]), 0, -1) + _golden_flow(stages)
+    inside = ((positions >= 0) & (positions < target.shape[:2])).all(axis=-1)
+    np.testing.assert_array_equal(flow.valid, inside)
+
+
+def test_scaling_restores_the_flow_of_unit_features():
+    # With the constants of SIFT, unit vectors are all alike: the flow collapses to 16 blocks.
+    source, target, _ = _golden("scale1")
+    _, _, large = _golden("scale512")
+    collapsed = dsp.DspMatcher(feature_scale=None)(_map(source), _map(target))
+    flow = dsp.DspMatcher()(_map(source), _map(target))
+
+    def num_vectors(displacement):
+        return len(np.unique(displacement.reshape(-1, 2), axis=0))
+
+    assert num_vectors(flow.displacement) > 3 * num_vectors(collapsed.displacement)
+    same = (flow.displacement == _golden_flow(large)).all(axis=-1)
+    assert same[flow.valid].mean() > 0.99
+
+
+# ---- Plain formulas for what the golden files do not hold. ----
+
+
+def _plain_node_costs(source, target, step, num_steps, reference):
+    source, target = source[::step, ::step], target[::step, ::step]
+    height, width = source.shape[:2]
+    costs = np.zeros((21, 2 * num_steps[1] + 1, 2 * num_steps[0] + 1))
+    for dx in range(-num_steps[1], num_steps[1] + 1):
+        for dy in range(-num_steps[0], num_steps[0] + 1):
+            distances = np.full((height, width), 500.0)
+            for y in range(max(0, -dy), min(height, target.shape[0] - dy)):
+                for x in range(max(0, -dx), min(width, target.shape[1] - dx)):
+                    difference = source[y, x].astype(np.float64) - target[y + dy, x + dx]
+                    distances[y, x] = min(500.0, np.linalg.norm(difference))
+            node = 0
+            for side in (1, 2, 4):
+                rows, columns = height // side, width // side
+                for x in range(side):
+                    for y in range(side):
+                        first_row = y * rows + int(reference)
+                        first_column = x * columns + int(reference)
+                        region = distances[
+                            first_row : (y + 1) * rows, first_column : (x + 1) * columns
+                        ]
+                        mean = region.sum() / (rows * columns)
+                        costs[node, dx + num_steps[1], dy + num_steps[0]] = mean
+                        node += 1
+    return costs
+
+
+@pytest.mark.parametrize("reference", [False, True])
+@pytest.mark.parametrize("target_size", [(20, 26), (13, 45)])
+def test_node_costs_against_a_loop(target_size, reference):
+    source, target = 250 * _noise(18, 23), 250 * _noise(*target_size, seed=1)
+    actual = tf.function(dsp.node_costs)(
+        tf.constant(source),
+        tf.constant(target),
+        tf.constant(2),
+        tf.constant([3, 4]),
+        reference=reference,
+    )
+    expected = _plain_node_costs(source, target, 2, (3, 4), reference)
+    np.testing.assert_allclose(actual, expected, rtol=1e-5)
+
+
+def test_normalized_levels_have_mean_one():
+    costs = np.random.default_rng(0).uniform(size=(21, 4, 5)).astype(np.float32)
+    for reference in (False, True):
+        normalized = dsp.normalize_levels(tf.constant(costs), reference).numpy()
+        for level in (slice(0, 1), slice(1, 5), slice(5, 21)):
+            expected = costs[level] / costs[level].mean()
+            np.testing.assert_allclose(normalized[level], expected, rtol=1e-5)
+    assert not dsp.normalize_levels(tf.zeros((21, 4, 5))).numpy().any()
+
+
+@pytest.mark.parametrize(
+    ("size", "target_size", "step", "num_steps"),
+    [
+        ((351, 538), (311, 477), 9, (19, 29)),
+        ((10, 12), (300, 8), 1, (150, 6)),
+        ((108, 150), (108, 150), 3, (18, 25)),
+    ],
+)
+def test_lattice(size, target_size, step, num_steps):
+    actual_step, actual_num_steps = dsp.lattice(tf.constant(size), tf.constant(target_size))
+    assert actual_step == step
+    np.testing.assert_array_equal(actual_num_steps, num_steps)
+
+
+def test_leaf_blocks_end_where_the_next_begin():
+    states = tf.range(21)
+    flow = dsp.leaf_displacement(
+        states, tf.constant([10, 18]), tf.constant(2), tf.constant([10, 10])
+    ).numpy()
+    # Borders floor(k * 9 / 4) = 2, 4, 6 of rows and floor(k * 17 / 4) = 4, 8, 12 of columns.
+    block_rows = np.repeat([0, 1, 2, 3], [2, 2, 2, 4])
+    block_columns = np.repeat([0, 1, 2, 3], [4, 4, 4, 6])
+    states = 5 + block_rows[:, None] + 4 * block_columns
+    expected = 2 * np.stack([states % 21 - 10, states // 21 - 10], axis=-1)
+    np.testing.assert_array_equal(flow, expected)
+
+
+# ---- Properties. ----
+
+
+@pytest.mark.parametrize("size", [(40, 52), (90, 120)])
+def test_identical_images_do_not_move(size):
+    features = _map(_noise(*size))
+    flow = dsp.DspMatcher()(features, features)
+    assert not flow.displacement.any()
+    assert flow.valid.all()
+    np.testing.assert_allclose(flow.confidence, 1)
+
+
+@pytest.mark.parametrize("shift", [(4, -7), (-9, 3)])
+@pytest.mark.parametrize("size", [(48, 56), (100, 120)])
+def test_translated_image_gives_the_translation(size, shift):
+    height, width = size
+    scene = _noise(height + 40, width + 40)
+    source = scene[20 : 20 + height, 20 : 20 + width]
+    target = scene[20 - shift[0] : 20 - shift[0] + height, 20 - shift[1] : 20 - shift[1] + width]
+    flow = dsp.DspMatcher()(_map(source), _map(target))
+    positions = np.moveaxis(np.indices(size), 0, -1) + shift
+    visible = ((positions >= 0) & (positions < size)).all(axis=-1)
+    np.testing.assert_array_equal(flow.displacement[visible], np.tile(shift, (visible.sum(), 1)))
+
+
+def test_flow_stays_inside_the_target():
+    source, target = _map(_noise(40, 60)), _map(_noise(33, 29, seed=1))
+    flow = dsp.DspMatcher()(source, target)
+    positions = flow.target_positions()
+    assert (positions >= 0).all()
+    assert (positions <= np.subtract(target.image_size, 1)).all()
+    assert flow.target_size == (33, 29)
+    assert 0 < flow.valid.mean() < 1
+    assert (flow.confidence >= 0).all() and (flow.confidence <= 1).all()
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0])
+@pytest.mark.parametrize("scale", [512.0, None])
+def test_constant_images(value, scale):
+    features = _map(np.full((24, 30, 4), value, np.float32))
+    flow = dsp.DspMatcher(feature_scale=scale)(features, features)
+    assert not flow.displacement.any()
+    assert np.isfinite(flow.confidence).all()
+    other = dsp.DspMatcher(feature_scale=scale)(features, _map(_noise(30, 20, depth=4)))
+    assert np.isfinite(other.displacement).all()
+    assert np.isfinite(other.confidence).all()
+
+
+def test_batch_equals_one_by_one():
+    sources = np.stack([_noise(24, 30, seed=seed) for seed in range(3)])
+    targets = np.stack([_noise(28, 26, seed=seed) for seed in range(2, 5)])
+    together = dsp.dsp_flow(sources, targets)
+    for index in range(3):
+        alone = dsp.dsp_flow(sources[index : index + 1], targets[index : index + 1])
+        for batched, single in zip(together, alone, strict=True):
+            np.testing.assert_array_equal(batched[index], single[0])
+
+
+def test_upward_messages_are_sent_unless_told_otherwise(monkeypatch):
+    seen = []
+
+    def propagate(costs, bottom_up, **options):
+        seen.append(bottom_up)
+        return propagate_beliefs(costs, bottom_up=bottom_up, **options)
+
+    monkeypatch.setattr(dsp, "propagate_beliefs", propagate)
+    features = _noise(8, 8, depth=3)[np.newaxis]
+    # Depths of their own, so that nothing traced before is reused.
+    for options in ({}, {"reference": True}, {"reference": True, "bottom_up": True}):
+        features = np.concatenate([features, features[..., :1]], axis=-1)
+        dsp._match_pairs.python_function(features, features, 512.0, **_resolved(options))
+    assert seen == [True, False, True]
+
+
+def _resolved(options):
+    reference = options.get("reference", False)
+    return {"reference": reference, "bottom_up": options.get("bottom_up", not reference)}
+
+
+def test_coarse_maps_are_matched_at_image_resolution():
+    image_size = (96, 120)
+    scene = _noise(24, 40, depth=16)
+    # A shift by one cell of four pixels.
+    source = FeatureMap(scene[:, 5:35], image_size)
+    target = FeatureMap(scene[:, 4:34], image_size)
+    for max_side, tolerance in ((None, 0.5), (60, 1.0)):
+        flow = dsp.DspMatcher(max_side=max_side)(source, target)
+        assert flow.shape == image_size
+        inner = flow.displacement[8:-8, 8:-12]
+        assert np.abs(inner - [0, 4]).mean() < tolerance
+
+
+def test_saved_model(tmp_path):
+    class Matcher(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec((None, None, None, 6))] * 2)
+        def __call__(self, source, target):
+            return dsp.dsp_flow(source, target)
+
+    tf.saved_model.save(Matcher(), str(tmp_path))
+    restored = tf.saved_model.load(str(tmp_path))
+    for source_size, target_size in (((20, 26), (22, 18)), ((70, 90), (64, 80))):
+        pair = _noise(*source_size)[np.newaxis], _noise(*target_size, seed=1)[np.newaxis]
+        for served, direct in zip(restored(*pair), dsp.dsp_flow(*pair), strict=True):
+            np.testing.assert_array_equal(served, direct)
+
+
+# ---- Bad input. ----
+
+
+def test_different_depth():
+    with pytest.raises(ValueError, match="same depth. Received: source.depth=6"):
+        dsp.DspMatcher()(_map(_noise(20, 20)), _map(_noise(20, 20, depth=5)))
+    with pytest.raises(ValueError, match="same batch and depth. Received: source.shape"):
+        dsp.dsp_flow(_noise(20, 20)[np.newaxis], _noise(20, 20, depth=5)[np.newaxis])
+
+
+def test_different_batch_or_rank():
+    one, two = np.zeros((1, 9, 9, 2), np.float32), np.zeros((2, 9, 9, 2), np.float32)
+    with pytest.raises(ValueError, match="same batch and depth"):
+        dsp.dsp_flow(one, two)
+    with pytest.raises(ValueError, match=r"shape \(batch, height, width, depth\)"):
+        dsp.dsp_flow(one[0], one[0])
+
+
+def test_too_small_image():
+    with pytest.raises(
+        ValueError, match=r"at least 4 pixels a side. Received: image_size=\(3, 9\)"
+    ):
+        dsp.DspMatcher()(_map(_noise(3, 9)), _map(_noise(20, 20)))
+    flow = dsp.DspMatcher()(_map(_noise(4, 4)), _map(_noise(5, 300, seed=1)))
+    assert np.isfinite(flow.displacement).all()
+
+
+@pytest.mark.parametrize("value", [0, -1.0, float("nan"), "unit"])
+def test_bad_feature_scale(value):
+    with pytest.raises(ValueError, match="`feature_scale` must be a positive number.*Received"):
+        dsp.DspMatcher(feature_scale=value)
+
+
+@pytest.mark.parametrize("value", [0, 3, 7.5])
+def test_bad_max_side(value):
+    with pytest.raises(ValueError, match="`max_side` must be an integer of at least 4.*Received"):
+        dsp.DspMatcher(max_side=value)
