@@ -266,7 +266,7 @@ def _offset_matching_in_order(appearance, source_place, target_place, overlappin
 
 def _median_offset(offsets: np.ndarray) -> np.ndarray:
     """Approximates the median of `(3, n)` offsets by re-weighted means, each row by itself."""
-    median = np.ones(3)
+    median, ones = np.ones(3), np.ones(offsets.shape[1])
     weights = np.empty_like(offsets)
     epsilon = np.finfo(np.float64).eps
     for _ in range(_LOM_MEDIAN_STEPS):
@@ -274,7 +274,7 @@ def _median_offset(offsets: np.ndarray) -> np.ndarray:
         np.abs(weights, out=weights)
         np.add(weights, epsilon, out=weights)
         np.reciprocal(weights, out=weights)
-        median = np.einsum("cn,cn->c", weights, offsets) / weights.sum(axis=1)
+        median = np.vecdot(weights, offsets) / np.vecdot(weights, ones)
     return median
 
 

@@ -7,6 +7,7 @@ Reference:
 - [Deformable Spatial Pyramid Matching for Fast Dense Correspondences](https://openaccess.thecvf.com/content_cvpr_2013/html/Kim_Deformable_Spatial_Pyramid_2013_CVPR_paper.html)
 """
 
+import functools
 import math
 import numbers
 
@@ -15,8 +16,8 @@ import tensorflow as tf
 
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.matching.belief_propagation import propagate_beliefs
+from anchornet_tf.matching.cells import check_same_depth, flow_from_cells
 from anchornet_tf.matching.flow import Flow
-from anchornet_tf.matching.nearest import check_same_depth, flow_from_cells
 from anchornet_tf.matching.pixel_search import (
     flow_distances,
     locate,
@@ -102,7 +103,14 @@ class DspMatcher:
         positions = np.moveaxis(np.indices(size), 0, -1) + displacement[0].numpy()
         inside = ((positions >= 0) & (positions < target.grid_size)).all(axis=-1)
         confidence = np.maximum(1 - distances[0].numpy() / TRUNCATION, 0)
-        return flow_from_cells(source, target, positions, valid=inside, confidence=confidence)
+        return flow_from_cells(
+            positions,
+            target.grid_size,
+            source.image_size,
+            target.image_size,
+            valid=inside,
+            confidence=confidence,
+        )
 
     def _resample(self, feature_map: FeatureMap) -> FeatureMap:
         height, width = feature_map.image_size
@@ -150,18 +158,26 @@ def dsp_flow(
             f"batch and depth. Received: source.shape={shapes[0]}, target.shape={shapes[1]}"
         )
     bottom_up = not reference if bottom_up is None else bottom_up
-    return _match_pairs(source, target, feature_scale, reference, bottom_up)
-
-
-@tf.function(reduce_retracing=True)
-def _match_pairs(source, target, feature_scale, reference, bottom_up):
-    # One pair's matrix products keep all cores busy; one pair at a time keeps memory bounded.
-    return tf.map_fn(
-        lambda pair: _match_pair(*pair, feature_scale, reference, bottom_up),
-        (tf.cast(source, tf.float32), tf.cast(target, tf.float32)),
-        parallel_iterations=1,
-        fn_output_signature=(tf.int32, tf.float32),
+    return _pair_matcher(_check_feature_scale(feature_scale), reference, bottom_up)(
+        tf.cast(source, tf.float32), tf.cast(target, tf.float32)
     )
+
+
+@functools.lru_cache
+def _pair_matcher(feature_scale: float | None, reference: bool, bottom_up: bool):
+    """Returns the graph for a set of options: traced once, for maps of any size and depth."""
+
+    @tf.function(input_signature=[tf.TensorSpec((None, None, None, None))] * 2)
+    def match_pairs(source, target):
+        # One pair's matrix products keep all cores busy, and memory stays bounded.
+        return tf.map_fn(
+            lambda pair: _match_pair(*pair, feature_scale, reference, bottom_up),
+            (source, target),
+            parallel_iterations=1,
+            fn_output_signature=(tf.int32, tf.float32),
+        )
+
+    return match_pairs
 
 
 def _match_pair(source, target, feature_scale, reference, bottom_up):
@@ -361,7 +377,7 @@ def _skew(values: tf.Tensor, width: tf.Tensor) -> tf.Tensor:
     Returns:
         Tensor `(batch, rows, width)`.
     """
-    batch, rows, columns = tf.unstack(tf.shape(values))
+    batch, rows, columns = (tf.shape(values)[axis] for axis in range(3))
     # Read with rows one longer than they are, the flat matrix starts each row one further on.
     flat = tf.pad(tf.reshape(values, (batch, rows * columns)), [[0, 0], [0, rows]])
     return tf.reshape(flat, (batch, rows, columns + 1))[:, :, :width]

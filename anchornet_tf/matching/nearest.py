@@ -24,15 +24,25 @@ class NearestMatcher:
         mutual: bool. Whether the flow is valid only where the match of the match is the cell
             itself. Doubles the cost.
         refine: bool. Whether to place matches between target cells (see `cell_offsets`).
+        coarse: bool. Whether to search a target of half the resolution first and then only around
+            what was found there: about half the cost for maps of 112 x 112 cells, and nearly the
+            same matches where neighbouring cells are alike.
         interpolation: How the flow is spread over the pixels of a cell, see `Flow.from_grid`.
 
     Raises:
         ValueError: If `interpolation` is unknown.
     """
 
-    def __init__(self, mutual: bool = False, refine: bool = True, interpolation: str = "bilinear"):
+    def __init__(
+        self,
+        mutual: bool = False,
+        refine: bool = True,
+        coarse: bool = False,
+        interpolation: str = "bilinear",
+    ):
         self.mutual = mutual
         self.refine = refine
+        self.coarse = coarse
         self.interpolation = check_interpolation(interpolation)
 
     def __call__(self, source: FeatureMap, target: FeatureMap, **_) -> Flow:
@@ -47,6 +57,7 @@ class NearestMatcher:
             tf.constant(target.values)[tf.newaxis],
             mutual=self.mutual,
             refine=self.refine,
+            coarse=self.coarse,
         )
         return flow_from_cells(
             positions[0].numpy(),
@@ -61,7 +72,11 @@ class NearestMatcher:
 
 @tf.function(reduce_retracing=True)
 def nearest_cells(
-    source: tf.Tensor, target: tf.Tensor, mutual: bool = False, refine: bool = True
+    source: tf.Tensor,
+    target: tf.Tensor,
+    mutual: bool = False,
+    refine: bool = True,
+    coarse: bool = False,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Finds for each source cell the target cell of highest cosine similarity.
 
@@ -73,6 +88,7 @@ def nearest_cells(
         target: float tensor `(batch, target height, target width, depth)`.
         mutual: bool. Whether to check matches in the other direction.
         refine: bool. Whether to refine matches to fractions of a cell.
+        coarse: bool. Whether to search from coarse to fine.
 
     Returns:
         `positions` `(batch, height, width, 2)`: (row, column) in target cells; `similarity`
@@ -82,20 +98,20 @@ def nearest_cells(
     source = tf.math.l2_normalize(source, axis=-1, epsilon=_EPSILON**2)
     target = tf.math.l2_normalize(target, axis=-1, epsilon=_EPSILON**2)
     return tf.map_fn(
-        lambda pair: _match_one(*pair, mutual=mutual, refine=refine),
+        lambda pair: _match_one(*pair, mutual, refine, coarse),
         (source, target),
         parallel_iterations=1,  # One pair's tiles keep all cores busy.
         fn_output_signature=(tf.float32, tf.float32, tf.bool),
     )
 
 
-def _match_one(source, target, mutual, refine):
+def _match_one(source, target, mutual, refine, coarse):
     height, width, depth = tf.unstack(tf.shape(source))
     cells = tf.reshape(source, (-1, depth))  # (n, depth)
-    index, similarity, offsets = _search(cells, target, refine)
+    index, similarity, offsets = _search(cells, target, refine, coarse)
     valid = tf.ones_like(index, tf.bool)
     if mutual:
-        backward, _, _ = _search(tf.reshape(target, (-1, depth)), source, refine=False)
+        backward, _, _ = _search(tf.reshape(target, (-1, depth)), source, False, coarse)
         valid = tf.equal(tf.gather(backward, index), tf.range(height * width))
     positions = unravel(index, tf.shape(target)[1]) + offsets
     unmoved = same_place(tf.stack([height, width]), tf.shape(target)[:2])
@@ -108,18 +124,21 @@ def _match_one(source, target, mutual, refine):
     )
 
 
-def _search(cells, target, refine):
+def _search(cells, target, refine, coarse):
     """Matches `(n, depth)` cells to a `(height, width, depth)` target, a tile of rows at a time.
 
     Returns:
         Index `(n,)` into the flattened target, dot product `(n,)` and offset `(n, 2)` in cells.
     """
-    target_cells = tf.reshape(target, (-1, tf.shape(target)[2]))  # (m, depth)
+    grid = _half_resolution(target) if coarse else target
+    grid_cells = tf.reshape(grid, (-1, tf.shape(grid)[2]))  # (m, depth)
     num_tiles = -(-tf.shape(cells)[0] // _TILE_ROWS)
 
     def match_tile(tile, arrays):
         rows = cells[tile * _TILE_ROWS : (tile + 1) * _TILE_ROWS]  # (r, depth)
-        index, value = best_matches(rows, target_cells)
+        index, value = best_matches(rows, grid_cells)
+        if coarse:
+            index, value = _best_around(rows, target, index, tf.shape(grid)[1])
         if refine:
             offset = cell_offsets(rows, target, index)
         else:
@@ -171,6 +190,30 @@ def best_matches(source: tf.Tensor, target: tf.Tensor) -> tuple[tf.Tensor, tf.Te
         lambda tile, *_: tile < num_tiles, compare_tile, start, parallel_iterations=1
     )
     return index, value
+
+
+def _half_resolution(grid):
+    """Returns the mean of each 2 x 2 cells, as unit vectors."""
+    pooled = tf.nn.avg_pool2d(grid[tf.newaxis], 2, 2, "SAME")[0]
+    return tf.math.l2_normalize(pooled, axis=-1, epsilon=_EPSILON**2)
+
+
+def _best_around(rows, target, coarse_index, coarse_width):
+    """Compares with the four cells of each coarse match and the ring of twelve around them."""
+    height, width, depth = tf.unstack(tf.shape(target))
+    cells = tf.reshape(target, (-1, depth))
+    steps = tf.range(-1, 3)
+    down = tf.clip_by_value(
+        2 * (coarse_index // coarse_width)[:, tf.newaxis] + steps, 0, height - 1
+    )
+    across = tf.clip_by_value(
+        2 * (coarse_index % coarse_width)[:, tf.newaxis] + steps, 0, width - 1
+    )
+    window = down[:, :, tf.newaxis] * width + across[:, tf.newaxis, :]  # (r, 4, 4)
+    window = tf.reshape(window, (-1, 16))
+    products = tf.linalg.matvec(tf.gather(cells, window), rows)  # (r, 16)
+    best = tf.argmax(products, axis=-1, output_type=tf.int32)
+    return tf.gather(window, best, batch_dims=1), tf.gather(products, best, batch_dims=1)
 
 
 def cell_offsets(source: tf.Tensor, target: tf.Tensor, index: tf.Tensor) -> tf.Tensor:

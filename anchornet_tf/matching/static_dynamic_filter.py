@@ -12,6 +12,8 @@ Reference:
     constants and the colour space of the Proposal Flow program.
 """
 
+import concurrent.futures
+
 import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
@@ -75,12 +77,16 @@ def static_dynamic_filter(
     # The first step weighs every channel alike: one factorisation serves all.
     no_difference = 1 + _SMALLEST_WEIGHT
     smoothed = _solve([weight * no_difference for weight in static], valid, flat, smoothness)
-    for _ in range(num_steps - 1):
-        for channel in range(field.shape[2]):
-            guide = smoothed[:, channel].reshape(*valid.shape, 1)
-            dynamic = _edge_weights(guide, dynamic_rate)
-            weights = [a * b for a, b in zip(static, dynamic, strict=True)]
-            smoothed[:, channel] = _solve(weights, valid, flat[:, channel], smoothness)
+
+    def improve(channel):
+        dynamic = _edge_weights(smoothed[:, channel].reshape(*valid.shape, 1), dynamic_rate)
+        weights = [a * b for a, b in zip(static, dynamic, strict=True)]
+        return _solve(weights, valid, flat[:, channel], smoothness)
+
+    # The solver lets go of the interpreter, so that threads do the channels side by side.
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        for _ in range(num_steps - 1):
+            smoothed = np.stack(list(pool.map(improve, range(field.shape[2]))), axis=1)
     return smoothed.reshape(field.shape)
 
 
