@@ -67,6 +67,28 @@ def response_maps(bank: AnchorBank, taps) -> np.ndarray:
     return np.concatenate(maps)
 
 
+def response_mosaic(bank: AnchorBank, taps, columns: int = 4) -> np.ndarray:
+    """Draws the maps of a bank's first filters on one image, side by side, for TensorBoard.
+
+    Args:
+        bank: of the class.
+        taps: of one image, `(1, h, w, dimensions)` each.
+        columns: int. Maps a row; as many rows where the bank has enough filters.
+
+    Returns:
+        `(1, height, width, 1)` float32 from 0 to 1, every map scaled to its own range.
+    """
+    maps = response_maps(bank, taps)[0][..., : columns**2]  # (height, width, filters)
+    low, high = maps.min(axis=(0, 1)), maps.max(axis=(0, 1))
+    maps = (maps - low) / np.maximum(high - low, 1e-9)
+    height, width, count = maps.shape
+    rows = -(-count // columns)
+    padded = np.zeros((height, width, rows * columns), np.float32)
+    padded[..., :count] = maps
+    mosaic = padded.reshape(height, width, rows, columns).transpose(2, 0, 3, 1)
+    return mosaic.reshape(1, rows * height, columns * width, 1)
+
+
 def summarise(bank: AnchorBank, held_out: HeldOut, column: int, sigma: float) -> dict:
     """Measures a bank on held-out images.
 

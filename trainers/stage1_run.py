@@ -4,8 +4,10 @@ import dataclasses
 import os
 import pathlib
 
+import numpy as np
+
 from anchornet_tf import pca
-from anchornet_tf.datasets import sources, tap_cache
+from anchornet_tf.datasets import augmentation, sources, tap_cache
 from anchornet_tf.models.bank_file import BankFile
 from anchornet_tf.models.tap_extractor import TapExtractor
 from trainers import bank_input, bank_report, loop
@@ -82,6 +84,10 @@ def train(
     def batches_from(start):
         return strategies.distribute(where, lambda shards, index: shard_from(start, shards, index))
 
+    held_out = sources.open_source(
+        config.data, "heldout", heldout_fraction=config.heldout_fraction, seed=config.seed
+    )
+    shown = _shown_taps(config, held_out, columns, extractor) if folder.writes else {}
     start = loop.run(
         folder=folder,
         variables=training.state(),
@@ -89,21 +95,33 @@ def train(
         step=training.step,
         steps=config.steps,
         checkpoint_every=checkpoint_every,
+        images=lambda: {
+            f"responses/{name}": bank_report.response_mosaic(training.banks[name], taps)
+            for name, taps in shown.items()
+        },
     )
     if start:
         print(f"Continued from step {start}.")
     if not folder.writes:
         return {}
-    return _report(config, folder, training, extractor, projections.digest(), columns)
+    return _report(config, folder, training, extractor, projections.digest(), held_out, columns)
 
 
-def _report(config, folder, training, extractor, pca_digest, columns) -> dict:
+def _shown_taps(config, source, columns, extractor, most: int = 4) -> dict:
+    """Returns the taps of one held-out image of each of the first classes."""
+    taps = {}
+    for name, column in list(zip(config.classes, columns, strict=True))[:most]:
+        images = np.flatnonzero(source.labels[:, column])
+        if len(images):
+            image = augmentation.evaluation_resize(source.read(images[0]), config.image_size)
+            taps[name] = extractor(image[None])
+    return taps
+
+
+def _report(config, folder, training, extractor, pca_digest, source, columns) -> dict:
     record = dataclasses.asdict(config)
     for name, bank in training.banks.items():
         BankFile.of(bank, name, pca_digest, record).save(folder.path / "banks" / f"{name}.npz")
-    source = sources.open_source(
-        config.data, "heldout", heldout_fraction=config.heldout_fraction, seed=config.seed
-    )
     held_out = bank_report.held_out_taps(source, columns, extractor, config.image_size)
     summary = {"steps": config.steps, "classes": {}}
     for (name, bank), column in zip(training.banks.items(), columns, strict=True):

@@ -66,7 +66,9 @@ def test_surest_box_decides_by_hand():
     )
     assert covered.sum() == 16 + 16 - 4
     np.testing.assert_array_equal(displacement[0, 0], [10, 10])
-    np.testing.assert_array_equal(displacement[2, 2], [-2, -2])  # the surer box, the first of equals
+    np.testing.assert_array_equal(
+        displacement[2, 2], [-2, -2]
+    )  # the surer box, the first of equals
     np.testing.assert_array_equal(displacement[3, 5], [-1, 1])  # at twice the scale
     assert confidence[0, 0] == 1 and confidence[2, 2] == 2 and confidence[6, 7] == 0
     np.testing.assert_array_equal(displacement[6, 7], 0)

@@ -121,9 +121,7 @@ def test_proposals_of_an_image_are_made_once(monkeypatch):
     matcher = ProposalFlowMatcher("nam", 20)
     first, second = _image(), _image(seed=5)
     for _ in range(2):
-        matcher(
-            _features(first), _features(second), source_image=first, target_image=second.copy()
-        )
+        matcher(_features(first), _features(second), source_image=first, target_image=second.copy())
     assert len(calls) == 2
 
 
@@ -148,9 +146,7 @@ def test_one_box_no_box_and_boxes_off_the_image():
     np.testing.assert_array_equal(one.valid[10:41, 10:41], True)
     assert one.valid.sum() == 31 * 31 and not one.displacement.any()
     for source_boxes, target_boxes in ((np.zeros((0, 4)), box), (box, []), (far, box)):
-        flow = matcher(
-            features, features, source_boxes=source_boxes, target_boxes=target_boxes
-        )
+        flow = matcher(features, features, source_boxes=source_boxes, target_boxes=target_boxes)
         assert not flow.valid.any() and not flow.displacement.any()
     filled = ProposalFlowMatcher("lom", centered=False)(
         features, features, source_image=image, source_boxes=box, target_boxes=box

@@ -1,5 +1,6 @@
 """The stage 1 program as a user meets it: help, wrong input, a run, a killed run, a finished run."""
 
+import json
 import os
 import signal
 import subprocess
@@ -16,12 +17,13 @@ from tests.repository.tree import ROOT
 _QUIET = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
 
 
-def _command(*flags):
-    return [sys.executable, "-m", "trainers.stage1", *flags]
+def _command(*flags, program="stage1"):
+    return [sys.executable, "-m", f"trainers.{program}", *flags]
 
 
-def _run(*flags):
-    return subprocess.run(_command(*flags), cwd=ROOT, env=_QUIET, capture_output=True, text=True)
+def _run(*flags, program="stage1"):
+    command = _command(*flags, program=program)
+    return subprocess.run(command, cwd=ROOT, env=_QUIET, capture_output=True, text=True)
 
 
 def test_help_reads_without_tensorflow():
@@ -129,3 +131,11 @@ def test_a_killed_run_continues_and_ends_with_the_same_weights(tmp_path):
     assert finished.returncode == 0 and "This run is finished: 60 steps" in finished.stdout
     other = _run(*flags, "--num_filters=7")
     assert other.returncode != 0 and "num_filters 6 there, 7 here" in other.stderr
+
+    measured = _run(f"--run={tmp_path / 'whole'}", program="evaluate_banks")
+    assert measured.returncode == 0, measured.stderr[-3000:]
+    assert "of 2 sets" in measured.stdout
+    results = json.loads((tmp_path / "whole" / "nearest_pck_parts_world.json").read_text())
+    for name in ("bird", "cow"):
+        assert results[name]["pairs"] > 100
+        assert 0 < results[name]["bank"][0] < results[name]["bank"][1] < 1
