@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "AnchorBank": "anchornet_tf.layers.anchor_bank",
+    "AnchorNet": "anchornet_tf.models.anchornet",
     "Backbone": "anchornet_tf.backbone",
     "BankFile": "anchornet_tf.models.bank_file",
     "FilterDiversity": "anchornet_tf.losses.diversity",
@@ -20,6 +21,7 @@ _HOMES = {
     "Flow": "anchornet_tf.matching.flow",
     "ResponseDiversity": "anchornet_tf.losses.diversity",
     "TapExtractor": "anchornet_tf.models.tap_extractor",
+    "TiedAutoencoder": "anchornet_tf.layers.tied_autoencoder",
     "match_pair": "anchornet_tf.matching.api",
     "match_many": "anchornet_tf.matching.api",
 }

@@ -30,7 +30,7 @@ class TiedAutoencoder(keras.layers.Layer):
     Example:
         descriptor = TiedAutoencoder(256)(response_maps)
 
-    Reference: Novotny et al., AnchorNet, CVPR 2017, section 3.2.
+    Reference: Novotny et al., AnchorNet, CVPR 2017, section 3.
     """
 
     def __init__(

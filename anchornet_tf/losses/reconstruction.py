@@ -1,4 +1,4 @@
-"""The loss that makes the class-agnostic filters keep what the banks of all classes say (paper section 3.2)."""
+"""The loss that makes the class-agnostic filters keep what the banks of all classes say (paper section 3)."""
 
 import tensorflow as tf
 

@@ -12,6 +12,7 @@ Reference:
 """
 
 import functools
+import itertools
 import math
 
 import numpy as np
@@ -62,36 +63,32 @@ def propagate_beliefs(
             f"`unary_costs` must have shape ({expected}, x states, y states) for "
             f"num_levels={num_levels}. Received: unary_costs.shape={unary_costs.shape}"
         )
-    tree, sweep = _edge_groups(num_levels)
-    schedule = [(group, False) for group in range(len(tree))]
-    if bottom_up:
-        schedule += [(group, True) for group in reversed(range(len(tree)))]
-    lateral = range(len(tree), len(tree) + len(sweep))
-    schedule += [(group, False) for group in lateral]
-    schedule += [(group, True) for group in reversed(lateral)]
-    edges = tree + sweep
+    tails, heads, schedule = _message_schedule(num_levels, bottom_up)
+    num_messages = len(tails)
 
-    def send(beliefs, messages, group, backward):
-        tails, heads = edges[group][::-1] if backward else edges[group]
-        sent, received = messages[group][::-1] if backward else messages[group]
-        new = _distance_transform(tf.gather(beliefs, tails) - received, deformation, truncation)
-        beliefs += tf.math.unsorted_segment_sum(new - sent, heads, expected)
+    def send(turn, beliefs, messages):
+        edges = tf.range(schedule[turn, 0], schedule[turn, 1])
+        received = tf.gather(messages, (edges + num_messages // 2) % num_messages)
+        sent = tf.gather(messages, edges)
+        new = _distance_transform(
+            tf.gather(beliefs, tf.gather(tails, edges)) - received, deformation, truncation
+        )
+        beliefs += tf.math.unsorted_segment_sum(new - sent, tf.gather(heads, edges), expected)
         # A constant added to a belief changes no decision; without it numbers stay small.
         beliefs -= tf.reduce_mean(beliefs, axis=(1, 2), keepdims=True)
-        messages = list(messages)
-        messages[group] = (received, new) if backward else (new, received)
-        return beliefs, tuple(messages)
+        messages = tf.tensor_scatter_nd_update(messages, edges[:, tf.newaxis], new)
+        return turn + 1, beliefs, messages
 
     def iterate(iteration, changed, states, beliefs, messages):
         del changed
-        for group, backward in schedule:
-            beliefs, messages = send(beliefs, messages, group, backward)
+        _, beliefs, messages = tf.while_loop(
+            lambda turn, *_: turn < len(schedule), send, (0, beliefs, messages)
+        )
         flat = tf.reshape(beliefs, (expected, -1))
         new_states = tf.argmin(flat, axis=-1, output_type=tf.int32)
         changed = tf.reduce_any(new_states != states)
         return iteration + 1, changed, new_states, beliefs, messages
 
-    silence = [tf.zeros_like(unary_costs[: len(heads)]) for _, heads in edges]
     iterations, _, states, _, _ = tf.while_loop(
         lambda iteration, changed, *_: changed,
         iterate,
@@ -100,7 +97,7 @@ def propagate_beliefs(
             tf.constant(True),
             tf.fill([expected], -1),
             unary_costs,
-            tuple((message, message) for message in silence),
+            tf.zeros(tf.concat([[num_messages], tf.shape(unary_costs)[1:]], axis=0)),
         ),
         maximum_iterations=max_iterations,
     )
@@ -108,45 +105,54 @@ def propagate_beliefs(
 
 
 @functools.cache
-def _edge_groups(num_levels: int) -> tuple[list, list]:
-    """Lists the edges of the pyramid in groups whose messages travel together.
+def _message_schedule(
+    num_levels: int, bottom_up: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Orders the messages of an iteration.
+
+    Those that do not depend on one another are sent in one turn: from a level to the next, then
+    (in all levels at once, as their sweeps do not meet) from an anti-diagonal to the next.
 
     Returns:
-        Tuple of two lists of `(tails, heads)` arrays of node numbers: from each level to the next,
-        and from each anti-diagonal of a level to the next (all levels at once, as their sweeps
-        do not meet).
+        Sender and receiver `(messages,)` of each message; message `m` answers the one half their
+        number away. And the turns `(turns, 2)`: first message and end of each.
     """
 
     def node(level, x, y):
         return num_nodes(level) + y + x * 2**level
 
-    tree = []
-    for level in range(num_levels - 1):
-        side = 2 ** (level + 1)
-        children = [(x, y) for x in range(side) for y in range(side)]
-        tree.append(
-            (
-                np.array([node(level, x // 2, y // 2) for x, y in children], np.int32),
-                np.array([node(level + 1, x, y) for x, y in children], np.int32),
-            )
-        )
-    sweep = []
-    for diagonal in range(2 ** max(num_levels, 1) - 2):
-        pairs = []
+    groups = []
+    for level in range(1, num_levels):
+        places = itertools.product(range(2**level), repeat=2)
+        groups.append([(node(level - 1, x // 2, y // 2), node(level, x, y)) for x, y in places])
+    for diagonal in range(2**num_levels - 2):
+        groups.append([])
         for level in range(1, num_levels):
-            side = 2**level
-            for x in range(min(diagonal, side - 1) + 1):
+            for x in range(diagonal + 1):
                 y = diagonal - x
-                if y < side:
-                    heads = [(x + 1, y), (x, y + 1)]
-                    inside = [head for head in heads if max(head) < side]
-                    pairs += [(node(level, x, y), node(level, *head)) for head in inside]
-        sweep.append(tuple(np.array(ends, np.int32) for ends in zip(*pairs, strict=True)))
-    return tree, sweep
+                for head in ((x + 1, y), (x, y + 1)):
+                    if max(x, y, *head) < 2**level:
+                        groups[-1].append((node(level, x, y), node(level, *head)))
+    tails, heads = np.array([edge for group in groups for edge in group], np.int32).T
+    ends = np.cumsum([len(group) for group in groups])
+    forward = np.stack([ends - [len(group) for group in groups], ends], axis=1)
+    backward = forward[::-1] + ends[-1]
+    trees = num_levels - 1
+    schedule = np.concatenate(
+        [
+            forward[:trees],
+            backward[len(groups) - trees :] if bottom_up else backward[:0],
+            forward[trees:],
+            backward[: len(groups) - trees],
+        ]
+    )
+    return (
+        np.concatenate([tails, heads]),
+        np.concatenate([heads, tails]),
+        schedule.astype(np.int32),
+    )
 
 
-# A function of its own is traced once, not at each of the sixteen places that send messages.
-@tf.function(reduce_retracing=True)
 def _distance_transform(costs: tf.Tensor, deformation: float, truncation: float) -> tf.Tensor:
     """Minimises `costs` plus the pairwise cost over the sender's states.
 

@@ -28,7 +28,7 @@ _HOUGH_SIGMA = 5 / 2 / 2.354  # 2.354 is the full width at half maximum of a uni
 _LOM_POSITION_RATE = 0.05  # per pixel
 _LOM_SCALE_RATE = 0.3  # per unit of area ratio
 _LOM_MEDIAN_STEPS = 20
-_LOM_ROWS_AT_ONCE = 64  # rows of the parallel variant that fit the cache together
+LOM_VARIANTS = ("ordered", "published", "parallel")
 
 
 def box_similarity(source: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -194,7 +194,7 @@ def local_offset_matching(
     appearance: np.ndarray,
     source_boxes: np.ndarray,
     target_boxes: np.ndarray,
-    parallel: bool = False,
+    variant: str = "ordered",
 ) -> np.ndarray:
     """LOM: appearance times agreement with the offsets of the overlapping source boxes.
 
@@ -202,18 +202,24 @@ def local_offset_matching(
         appearance: array `(n_source, n_target)`, the result of `naive_appearance_matching`.
         source_boxes: `(n_source, 4)` boxes as in `anchornet_tf.boxes`.
         target_boxes: `(n_target, 4)` boxes.
-        parallel: bool. False: boxes are treated one after the other and each sees the matches of
-            those before it already improved, as in the published program (the result depends on the
-            order of the boxes). True: all boxes see the matches by appearance alone.
+        variant: How boxes learn from their neighbours.
+            `"ordered"`: one after the other; each sees the matches of those before it already
+            improved, so that the result depends on the order of the boxes. The offset to agree with
+            is the median of the neighbours'.
+            `"published"`: the same with the published program's approximation of the median, which
+            often stays at its start of one pixel, or leaves it by rounding errors.
+            `"parallel"`: all boxes see the matches by appearance alone.
 
     Returns:
         float32 array `(n_source, n_target)`.
 
     Raises:
-        ValueError: If shapes disagree or a box is inside out.
+        ValueError: If shapes disagree, a box is inside out or `variant` is unknown.
     """
+    if variant not in LOM_VARIANTS:
+        raise ValueError(f"`variant` must be one of {LOM_VARIANTS}. Received: variant={variant!r}")
     appearance, source_boxes, target_boxes = _check(appearance, source_boxes, target_boxes)
-    if appearance.size == 0:
+    if not appearance.any():
         return appearance.copy()
     source, target = box_frames(source_boxes), box_frames(target_boxes)
     # A box one pixel wide or high has no area; it matches nothing, and any finite ratio serves.
@@ -222,9 +228,10 @@ def local_offset_matching(
     source_place = np.stack([source.center_x, source.center_y, source_area])  # (3, n_source)
     target_place = np.stack([target.center_x, target.center_y, target_area])  # (3, n_target)
     overlapping = intersection_areas(source_boxes, source_boxes) > 0
-    if parallel:
+    if variant == "parallel":
         return _offset_matching_at_once(appearance, source_place, target_place, overlapping)
-    return _offset_matching_in_order(appearance, source_place, target_place, overlapping)
+    median = _median if variant == "ordered" else _published_median
+    return _offset_matching_in_order(appearance, source_place, target_place, overlapping, median)
 
 
 def _offsets(source_place: np.ndarray, target_place: np.ndarray) -> np.ndarray:
@@ -244,18 +251,15 @@ def _affinity(offsets: np.ndarray, median: np.ndarray) -> np.ndarray:
     return np.exp(-_LOM_POSITION_RATE * np.sqrt(x * x + y * y) - _LOM_SCALE_RATE * np.abs(area))
 
 
-def _offset_matching_in_order(appearance, source_place, target_place, overlapping):
+def _offset_matching_in_order(appearance, source_place, target_place, overlapping, find_median):
     confidence = appearance.copy()
     best, best_confidence = match_boxes(confidence)
     offsets = _offsets(source_place, target_place[:, best])  # (3, n_source): of the matches so far
     neighbours = np.split(np.nonzero(overlapping)[1], np.cumsum(overlapping.sum(axis=1))[:-1])
     for row, near in enumerate(neighbours):
-        total = best_confidence.sum()
-        if total == 0:
-            break
-        median = _median_offset(offsets[:, near])
+        weight = best_confidence[near].sum() / best_confidence.sum()
+        median = find_median(offsets[:, near])
         row_offsets = _offsets(source_place[:, row, np.newaxis], target_place)  # (3, n_target)
-        weight = best_confidence[near].sum() / total
         confidence[row] *= _affinity(row_offsets, median[:, np.newaxis]) * weight
         # Only this row changed: so do its match and nothing else.
         match = confidence[row].argmax()
@@ -264,9 +268,16 @@ def _offset_matching_in_order(appearance, source_place, target_place, overlappin
     return confidence
 
 
-def _median_offset(offsets: np.ndarray) -> np.ndarray:
-    """Approximates the median of `(3, n)` offsets by re-weighted means, each row by itself."""
-    median, ones = np.ones(3), np.ones(offsets.shape[1])
+def _median(offsets: np.ndarray) -> np.ndarray:
+    """Returns the median of each row of `(3, n)`; np.median does the same in thrice the time."""
+    low, high = (offsets.shape[1] - 1) // 2, offsets.shape[1] // 2
+    ordered = np.partition(offsets, (low, high), axis=1)
+    return (ordered[:, low] + ordered[:, high]) / 2
+
+
+def _published_median(offsets: np.ndarray) -> np.ndarray:
+    """Approximates the median of each row of `(3, n)` by re-weighted means that start at one."""
+    median = np.ones(3)
     weights = np.empty_like(offsets)
     epsilon = np.finfo(np.float64).eps
     for _ in range(_LOM_MEDIAN_STEPS):
@@ -274,43 +285,31 @@ def _median_offset(offsets: np.ndarray) -> np.ndarray:
         np.abs(weights, out=weights)
         np.add(weights, epsilon, out=weights)
         np.reciprocal(weights, out=weights)
-        median = np.vecdot(weights, offsets) / np.vecdot(weights, ones)
+        # Plain sums: a dot product with fused multiply-adds rounds differently, and with an offset
+        # of exactly one, rounding errors are all that moves the result.
+        median = np.einsum("cn,cn->c", weights, offsets) / weights.sum(axis=1)
     return median
 
 
 def _offset_matching_at_once(appearance, source_place, target_place, overlapping):
     best, best_confidence = match_boxes(appearance)
-    total = best_confidence.sum()
-    if total == 0:
-        return appearance.copy()
     offsets = _offsets(source_place, target_place[:, best])  # (3, n_source)
-    overlapping = overlapping.astype(np.float32)
-    weight = overlapping @ best_confidence / total  # (n_source,)
-    confidence = np.empty_like(appearance)
-    for start in range(0, len(appearance), _LOM_ROWS_AT_ONCE):
-        rows = slice(start, start + _LOM_ROWS_AT_ONCE)
-        median = _masked_median_offsets(offsets.astype(np.float32), overlapping[rows])
-        row_offsets = _offsets(source_place[:, rows, np.newaxis], target_place[:, np.newaxis])
-        affinity = _affinity(row_offsets, median[:, :, np.newaxis])
-        confidence[rows] = appearance[rows] * affinity * weight[rows, np.newaxis]
-    return confidence
+    median = np.stack([_masked_medians(values, overlapping) for values in offsets])  # (3, n_source)
+    weight = overlapping @ best_confidence / best_confidence.sum()  # (n_source,)
+    row_offsets = _offsets(source_place[..., np.newaxis], target_place[:, np.newaxis])
+    affinity = _affinity(row_offsets, median[..., np.newaxis])
+    return (appearance * affinity * weight[:, np.newaxis]).astype(np.float32)
 
 
-def _masked_median_offsets(offsets: np.ndarray, masks: np.ndarray) -> np.ndarray:
-    """Returns `(3, rows)` approximate medians of `(3, n)` offsets, each over its mask `(rows, n)`."""
-    medians = np.ones((3, len(masks)), np.float32)
-    weights = np.empty_like(masks)
-    for coordinate, values in enumerate(offsets):
-        moments = np.stack([values, np.ones_like(values)], axis=1)  # (n, 2)
-        for _ in range(_LOM_MEDIAN_STEPS):
-            np.subtract(values, medians[coordinate, :, np.newaxis], out=weights)
-            np.abs(weights, out=weights)
-            # Float32 has no room for the epsilon of the sequential form.
-            np.maximum(weights, 1e-6, out=weights)
-            np.divide(masks, weights, out=weights)
-            sums = weights @ moments
-            medians[coordinate] = sums[:, 0] / sums[:, 1]
-    return medians
+def _masked_medians(values: np.ndarray, masks: np.ndarray) -> np.ndarray:
+    """Returns `(rows,)`: the median of those of `(n,)` values that each mask `(rows, n)` picks."""
+    order = np.argsort(values)
+    values = values[order]
+    rank = np.cumsum(masks[:, order], axis=1, dtype=np.int32)  # among the picked, from one
+    count = rank[:, -1:]
+    low = (rank < (count + 1) // 2).sum(axis=1)
+    high = (rank < count // 2 + 1).sum(axis=1)
+    return (values[low] + values[high]) / 2
 
 
 def _check(similarity, source_boxes, target_boxes):

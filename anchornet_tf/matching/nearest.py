@@ -18,15 +18,15 @@ class NearestMatcher:
     """Matches each cell of the source to the target cell of the most similar descriptor.
 
     Every cell is compared with every cell, in tiles, so that memory stays bounded: a few tens of
-    megabytes beside the maps themselves, whatever their sizes.
+    megabytes beside copies of the maps themselves, whatever their sizes.
 
     Args:
         mutual: bool. Whether the flow is valid only where the match of the match is the cell
             itself. Doubles the cost.
         refine: bool. Whether to place matches between target cells (see `cell_offsets`).
         coarse: bool. Whether to search a target of half the resolution first and then only around
-            what was found there: about half the cost for maps of 112 x 112 cells, and nearly the
-            same matches where neighbouring cells are alike.
+            what was found there: about a third of the cost, and nearly the same matches where
+            neighbouring cells are alike.
         interpolation: How the flow is spread over the pixels of a cell, see `Flow.from_grid`.
 
     Raises:

@@ -35,7 +35,8 @@ class ProposalFlowMatcher:
         centered: bool. Whether the mean descriptor of the pair is removed, see
             `anchornet_tf.features.box_features.describe_boxes`.
         num_cells: int. Samples a side that describe a box.
-        parallel: bool. Whether `"lom"` treats all boxes at once instead of in order.
+        lom_variant: `"ordered"`, `"published"` or `"parallel"`, see
+            `anchornet_tf.matching.box_matching.local_offset_matching`.
         smooth: bool. Whether the flow is smoothed within regions of the source image, which also fills
             in the pixels that no match is left for. Otherwise those are marked invalid.
 
@@ -56,7 +57,7 @@ class ProposalFlowMatcher:
         aspect_filter: bool = True,
         centered: bool = True,
         num_cells: int = BOX_CELLS,
-        parallel: bool = False,
+        lom_variant: str = "ordered",
         smooth: bool = True,
     ):
         if algorithm not in ALGORITHMS:
@@ -73,13 +74,18 @@ class ProposalFlowMatcher:
                 f"`proposal_method` must be one of {proposals.METHODS}. "
                 f"Received: proposal_method={proposal_method!r}"
             )
+        if lom_variant not in box_matching.LOM_VARIANTS:
+            raise ValueError(
+                f"`lom_variant` must be one of {box_matching.LOM_VARIANTS}. "
+                f"Received: lom_variant={lom_variant!r}"
+            )
         self.algorithm = algorithm
         self.num_proposals = num_proposals
         self.proposal_method = proposal_method
         self.aspect_filter = aspect_filter
         self.centered = centered
         self.num_cells = num_cells
-        self.parallel = parallel
+        self.lom_variant = lom_variant
         self.smooth = smooth
         self._remembered = collections.OrderedDict()
 
@@ -197,7 +203,7 @@ class ProposalFlowMatcher:
             )
         if self.algorithm == "lom":
             return box_matching.local_offset_matching(
-                confidence, source_boxes, target_boxes, self.parallel
+                confidence, source_boxes, target_boxes, self.lom_variant
             )
         return confidence
 

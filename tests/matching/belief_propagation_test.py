@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from anchornet_tf.matching.belief_propagation import (
     _distance_transform,
-    _edge_groups,
+    _message_schedule,
     num_nodes,
     propagate_beliefs,
 )
@@ -85,16 +85,22 @@ def test_small_pyramid_finds_the_lowest_energy(seed):
     assert list(best) != list(costs.reshape(5, 4).argmin(axis=1))  # The edges do have a say.
 
 
-def test_edges_of_the_pyramid():
-    tree, sweep = _edge_groups(3)
-    down = {(int(a), int(b)) for tails, heads in tree for a, b in zip(tails, heads, strict=True)}
-    assert {b for a, b in down if a == 0} == {1, 2, 3, 4}
-    assert {b for a, b in down if a == 2} == {7, 8, 11, 12}  # Level 1, x = 0, y = 1.
-    across = [(int(a), int(b)) for group in sweep for a, b in zip(*group, strict=True)]
-    assert len(across) == len(set(across)) == 4 + 24
-    assert len(sweep) == 6
-    for tails, heads in tree + sweep:
-        assert not set(tails) & set(heads)
+@pytest.mark.parametrize("bottom_up", [False, True])
+def test_schedule_of_messages(bottom_up):
+    tails, heads, schedule = _message_schedule(3, bottom_up)
+    turns = [set(zip(tails[a:b].tolist(), heads[a:b].tolist(), strict=True)) for a, b in schedule]
+    assert turns[0] == {(0, 1), (0, 2), (0, 3), (0, 4)}
+    assert {head for tail, head in turns[1] if tail == 2} == {7, 8, 11, 12}  # (x, y) = (0, 1).
+    sent = [message for turn in turns for message in turn]
+    assert len(sent) == len(set(sent)) == 20 * (1 + bottom_up) + 2 * (4 + 24)
+    for turn in turns:  # No message of a turn depends on another.
+        assert not {tail for tail, _ in turn} & {head for _, head in turn}
+    first_sweep = turns[2 + 2 * bottom_up :][:6]
+    assert first_sweep[0] == {(1, 3), (1, 2), (5, 9), (5, 6)}  # To the right and down.
+    assert turns[-1] == {(head, tail) for tail, head in first_sweep[0]}
+    half = len(tails) // 2
+    np.testing.assert_array_equal(tails[:half], heads[half:])
+    np.testing.assert_array_equal(heads[:half], tails[half:])
 
 
 def test_settles_on_agreement():

@@ -44,7 +44,8 @@ def test_all_three_equal_the_golden_file(suffix, aspect_filter):
     _assert_equals(appearance, golden["NAM" + suffix])
     hough = box_matching.probabilistic_hough_matching(appearance, *boxes, source_size, target_size)
     _assert_equals(hough, golden["PHM" + suffix])
-    _assert_equals(box_matching.local_offset_matching(appearance, *boxes), golden["LOM" + suffix])
+    offsets = box_matching.local_offset_matching(appearance, *boxes, "published")
+    _assert_equals(offsets, golden["LOM" + suffix])
 
 
 def test_a_pair_of_photographs_is_matched_as_in_the_golden_file():
@@ -72,7 +73,7 @@ def test_a_pair_of_photographs_is_matched_as_in_the_golden_file():
         results = {
             "NAM": appearance,
             "PHM": box_matching.probabilistic_hough_matching(appearance, *boxes, *sizes),
-            "LOM": box_matching.local_offset_matching(appearance, *boxes),
+            "LOM": box_matching.local_offset_matching(appearance, *boxes, "published"),
         }
         for algorithm, confidence in results.items():
             best, best_confidence = box_matching.match_boxes(confidence)
@@ -113,36 +114,54 @@ def test_hough_votes_equal_a_plain_version():
             np.testing.assert_allclose(confidence[row, column], expected, rtol=1e-4, atol=1e-7)
 
 
-def test_parallel_offsets_equal_one_step_of_a_plain_version():
-    similarity, source, target = _random_problem(12, 15)
-    confidence = box_matching.local_offset_matching(similarity, source, target, parallel=True)
-    best = similarity.argmax(axis=1)
+def _plain_offset_matching(similarity, source, target, in_order):
+    """The formulas of LOM, box by box."""
+    confidence, result = similarity.astype(np.float64), similarity.astype(np.float64)
+    if in_order:
+        confidence = result
     centers, target_centers = ((b[:, :2] + b[:, 2:]) / 2 for b in (source, target))
     areas, target_areas = ((b[:, 2:] - b[:, :2]).prod(axis=1) / 4 for b in (source, target))
-    offsets = np.column_stack([centers - target_centers[best], areas / target_areas[best]])
     for row in range(len(source)):
-        shared = np.minimum(source[row, 2:], source[:, 2:]) - np.maximum(
-            source[row, :2], source[:, :2]
+        best = confidence.argmax(axis=1)
+        offsets = np.column_stack([centers - target_centers[best], areas / target_areas[best]])
+        low, high = (
+            np.maximum(source[row, :2], source[:, :2]),
+            np.minimum(source[row, 2:], source[:, 2:]),
         )
-        near = (shared >= 0).all(axis=1)
-        median = np.ones(3)
-        for _ in range(20):
-            weights = 1 / (np.abs(offsets[near] - median) + 1e-12)
-            median = (weights * offsets[near]).sum(axis=0) / weights.sum(axis=0)
+        near = (high >= low).all(axis=1)
+        median = np.median(offsets[near], axis=0)
+        weight = confidence.max(axis=1)[near].sum() / confidence.max(axis=1).sum()
         own = np.column_stack([centers[row] - target_centers, areas[row] / target_areas]) - median
         affinity = np.exp(-0.05 * np.hypot(own[:, 0], own[:, 1]) - 0.3 * np.abs(own[:, 2]))
-        weight = similarity.max(axis=1)[near].sum() / similarity.max(axis=1).sum()
-        np.testing.assert_allclose(
-            confidence[row], similarity[row] * affinity * weight, rtol=2e-3, atol=1e-6
-        )
+        result[row] = similarity[row] * affinity * weight
+    return result
 
 
-def test_offsets_in_order_see_earlier_results():
+@pytest.mark.parametrize(("variant", "in_order"), [("ordered", True), ("parallel", False)])
+def test_offsets_equal_the_plain_formulas(variant, in_order):
     similarity, source, target = _random_problem()
-    in_order = box_matching.local_offset_matching(similarity, source, target)
-    at_once = box_matching.local_offset_matching(similarity, source, target, parallel=True)
-    np.testing.assert_allclose(in_order[0], at_once[0], rtol=1e-3)
-    assert not np.allclose(in_order[-1], at_once[-1], rtol=1e-2)
+    confidence = box_matching.local_offset_matching(similarity, source, target, variant)
+    assert confidence.dtype == np.float32
+    expected = _plain_offset_matching(similarity, source, target, in_order)
+    np.testing.assert_allclose(confidence, expected, rtol=1e-4, atol=1e-9)
+
+
+def test_medians_of_subsets():
+    rng = np.random.default_rng(0)
+    values, masks = rng.integers(0, 9, 21).astype(float), rng.random((40, 21)) > 0.5
+    masks[:, 0] = True
+    expected = [np.median(values[mask]) for mask in masks]
+    np.testing.assert_array_equal(box_matching._masked_medians(values, masks), expected)
+    for count in (1, 2, 5, 8):
+        offsets = rng.normal(size=(3, count))
+        np.testing.assert_allclose(box_matching._median(offsets), np.median(offsets, axis=1))
+
+
+def test_published_median_stays_where_it_starts():
+    offsets = np.array([[1.0, 20, 20, 20], [5, 20, 20, 20], [0.5, 20, 20, 20]])
+    median = box_matching._published_median(offsets)
+    np.testing.assert_allclose(median[1:], 20, atol=1e-6)
+    assert median[0] < 15
 
 
 def test_aspect_filter_by_hand():
@@ -155,7 +174,7 @@ def test_aspect_filter_by_hand():
     np.testing.assert_array_equal(kept, ones)
 
 
-@pytest.mark.parametrize("algorithm", ["phm", "lom", "lom parallel"])
+@pytest.mark.parametrize("algorithm", ["phm", "ordered", "published", "parallel"])
 def test_degenerate_empty_and_hopeless_input(algorithm):
     def match(similarity, source, target):
         appearance = box_matching.naive_appearance_matching(similarity, source, target)
@@ -163,8 +182,7 @@ def test_degenerate_empty_and_hopeless_input(algorithm):
             return box_matching.probabilistic_hough_matching(
                 appearance, source, target, (60, 60), (60, 60)
             )
-        parallel = algorithm == "lom parallel"
-        return box_matching.local_offset_matching(appearance, source, target, parallel)
+        return box_matching.local_offset_matching(appearance, source, target, algorithm)
 
     box, line, point = [5, 5, 40, 30], [5, 5, 5, 30], [7, 7, 7, 7]
     boxes = np.array([box, line, point, [-50, -50, -10, -20]])
@@ -190,3 +208,5 @@ def test_bad_shapes_are_refused():
         box_matching.box_similarity(np.zeros((2, 3)), np.zeros((2, 4)))
     with pytest.raises(ValueError, match=r"shape \(1, 1\)"):
         box_matching.naive_appearance_matching(np.zeros((2, 1)), boxes, boxes)
+    with pytest.raises(ValueError, match="`variant` must be one of"):
+        box_matching.local_offset_matching(np.zeros((1, 1)), boxes, boxes, "best")

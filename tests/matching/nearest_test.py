@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.ndimage
 import tensorflow as tf
 
 from anchornet_tf.features.feature_map import FeatureMap
@@ -49,10 +50,28 @@ def test_the_first_of_equals_wins():
     np.testing.assert_array_equal(positions, 0)
 
 
-@pytest.mark.parametrize("refine", [False, True])
-def test_identical_maps_do_not_move(refine):
-    source = random_map()
-    flow = NearestMatcher(refine=refine, mutual=True)(source, source)
+@pytest.mark.parametrize("grid", [(24, 28), (23, 29)])
+def test_coarse_search_finds_nearly_what_the_full_search_finds(grid):
+    rng = np.random.default_rng(0)
+    noise, source = scipy.ndimage.gaussian_filter(
+        rng.normal(size=(2, 1, *grid, 16)).astype(np.float32), (0, 0, 1.5, 1.5, 0)
+    )
+    target = np.roll(source, (3, -4), axis=(1, 2)) + 0.5 * noise
+    positions, similarity, _ = nearest_cells(source, target, refine=False, coarse=True)
+    expected, highest, _ = nearest_cells(source, target, refine=False)
+    same = (positions == expected).numpy().all(axis=-1)
+    assert same.mean() > 0.9
+    assert (similarity <= highest + 1e-6).numpy().all()
+    assert np.mean(highest - similarity) < 0.02
+    rows, columns = positions.numpy()[0].astype(int).reshape(-1, 2).T
+    products = (_unit(source)[0].reshape(-1, 16) * _unit(target)[0, rows, columns]).sum(axis=-1)
+    np.testing.assert_allclose(similarity[0], products.reshape(grid), atol=1e-5)
+
+
+@pytest.mark.parametrize("refine, coarse", [(False, False), (True, False), (True, True)])
+def test_identical_maps_do_not_move(refine, coarse):
+    source = random_map(depth=256)  # So deep that the mean of four cells still resembles each.
+    flow = NearestMatcher(refine=refine, coarse=coarse, mutual=True)(source, source)
     np.testing.assert_allclose(flow.displacement, 0, atol=1e-4)
     np.testing.assert_allclose(flow.confidence, 1, atol=1e-5)
     assert flow.valid.all()

@@ -163,6 +163,8 @@ def test_bad_input_is_refused():
         ProposalFlowMatcher(num_proposals=0)
     with pytest.raises(ValueError, match="`proposal_method` must be"):
         ProposalFlowMatcher(proposal_method="magic")
+    with pytest.raises(ValueError, match="`lom_variant` must be"):
+        ProposalFlowMatcher(lom_variant="best")
     matcher = ProposalFlowMatcher(num_proposals=20, proposal_method="sliding_window")
     with pytest.raises(ValueError, match="one kind and depth"):
         matcher(features, FeatureMap(np.ones((4, 4, 5)), _SIZE))
