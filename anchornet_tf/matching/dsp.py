@@ -167,9 +167,7 @@ def dsp_flow(
 def _pair_matcher(feature_scale: float | None, reference: bool, bottom_up: bool):
     """Returns the graph for a set of options: traced once, for maps of any size and depth."""
 
-    @tf.function(
-        input_signature=[tf.TensorSpec((None, None, None, None))] * 2, autograph=False
-    )
+    @tf.function(input_signature=[tf.TensorSpec((None, None, None, None))] * 2, autograph=False)
     def match_pairs(source, target):
         # One pair's matrix products keep all cores busy, and memory stays bounded.
         return tf.map_fn(
