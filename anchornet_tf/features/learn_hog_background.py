@@ -1,13 +1,14 @@
 r"""Learns the background statistics of whitened HOG from natural images.
 
-Any few hundred photographs of ordinary scenes will do; the result depends little on which.
+Any few hundred photographs of ordinary scenes will do. Those that come with the package are from 210
+ImageNet photographs without objects of the PASCAL classes.
 
     python -m anchornet_tf.features.learn_hog_background \
         --images='photos/*.jpg' --output=background.npz
 
-About half a second an image of 256 x 340 pixels on one core. The statistics are then used by
+About a second an image of 224 x 224 pixels on one core. The statistics are then used by
 
-    anchornet_tf.features.hog.HogDescriptor(background="background.npz")
+    anchornet_tf.features.whitened_hog.HogDescriptor(background="background.npz")
 """
 
 import glob

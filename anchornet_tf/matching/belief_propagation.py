@@ -67,7 +67,8 @@ def propagate_beliefs(
     num_messages = len(tails)
 
     def send(turn, beliefs, messages):
-        edges = tf.range(schedule[turn, 0], schedule[turn, 1])
+        first, end = tf.unstack(tf.gather(schedule, turn))
+        edges = tf.range(first, end)
         received = tf.gather(messages, (edges + num_messages // 2) % num_messages)
         sent = tf.gather(messages, edges)
         new = _distance_transform(

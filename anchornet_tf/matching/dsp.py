@@ -124,6 +124,7 @@ class DspMatcher:
         return feature_map.resized(*size)
 
 
+@tf.autograph.experimental.do_not_convert
 def dsp_flow(
     source: tf.Tensor,
     target: tf.Tensor,

@@ -10,6 +10,7 @@ import anchornet_tf
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.matching.api import match_many, match_pair
 from anchornet_tf.matching.nearest import NearestMatcher
+from anchornet_tf.matching.registry import MATCHERS
 
 
 def _photo(height=40, width=56, seed=0):
@@ -63,6 +64,15 @@ def test_options_go_to_whom_they_belong():
     image = _photo()
     flow = match_pair(image, image, "sift", "hough", step=4, grid_size=(10, 14), power=2.0)
     assert np.abs(flow.displacement).mean() < 2
+
+
+@pytest.mark.parametrize("features", ["sift", "hog"])
+@pytest.mark.parametrize("matcher", MATCHERS.names)
+def test_any_descriptor_works_with_any_matcher(features, matcher):
+    options = {"num_proposals": 30} if matcher in ("nam", "phm", "lom") else {}
+    flow = match_pair(_photo(seed=0), _photo(48, 40, seed=1), features, matcher, **options)
+    assert flow.shape == (40, 56) and flow.target_size == (48, 40)
+    assert flow.lands_inside().any()
 
 
 def test_matchers_are_given_the_images():
