@@ -5,6 +5,8 @@
 Needs no data and no download but the trunk's weights; about ten minutes on two cores.
 """
 
+import itertools
+import math
 import pathlib
 
 from absl import app, flags
@@ -18,8 +20,6 @@ def main(argv):
     if len(argv) > 1:
         raise app.UsageError(f"Expected flags only. Received: {argv[1:]}")
     # TensorFlow is imported after the flags are parsed, so that --help answers at once.
-    import itertools
-
     import anchornet_tf
     from anchornet_tf import files, viz
     from anchornet_tf.evaluation import keypoint_sets
@@ -48,10 +48,8 @@ def main(argv):
         ).mean(axis=0)
         print(f"  {title:<12} {tight:.3f} / {loose:.3f}")
 
-    # The pair that shares most keypoints makes the most telling picture.
-    pairs = list(itertools.permutations(range(len(images)), 2))
     a, b = max(
-        pairs, key=lambda pair: int((images[pair[0]].visible & images[pair[1]].visible).sum())
+        itertools.permutations(range(len(images)), 2), key=lambda pair: _telling(images, *pair)
     )
     shared = images[a].visible & images[b].visible
     flow = anchornet_tf.match_pair(images[a].image, images[b].image, describe["anchors"], "hough")
@@ -67,6 +65,12 @@ def main(argv):
         "Next:     python -m anchornet_tf.match YOUR_A.jpg YOUR_B.jpg --features=anchornet-class "
         f"--option=bank={bank} --matcher=hough"
     )
+
+
+def _telling(images, a: int, b: int) -> tuple[int, float]:
+    """Ranks pairs for the picture: many keypoints in common, then objects of about one size."""
+    shared = int((images[a].visible & images[b].visible).sum())
+    return shared, -abs(math.log(images[a].length / images[b].length))
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ group is compared with all that its windows can reach in one matrix product.
 
 import tensorflow as tf
 
-_TILE = 8  # Side of a tile of window centres, in steps of the search.
-_GROUP = 32  # Pixels compared at once; a tile with more of them makes several groups.
+_TILE = 4  # Side of a tile of window centres, in steps of the search.
+_GROUP = 16  # Pixels compared at once; a tile with more of them makes several groups.
 # Numbers of a chunk of groups: small enough to stay in the cache from one operation to the next.
 _CHUNK_SIZE = 2**19
 _FAR = 1e30  # Stands for infinity.
@@ -111,7 +111,7 @@ def search_pixels(
         tf.reshape(centers, (-1, 2)), target_size, radius, step, chunk_size
     )
     local = tf.reshape(centers // step % _TILE, (-1, 2))  # Place of a centre in its tile.
-    packed_source = pack_source(tf.cast(tf.reshape(source, (-1, depth)), dtype))
+    flat_source = tf.reshape(source, (-1, depth))
     packed_target = pack_target(tf.cast(target, dtype), outside_distance)
 
     def penalties(places):
@@ -128,7 +128,7 @@ def search_pixels(
         candidates = locate(rows[:, tf.newaxis], columns[:, :, tf.newaxis], target_size)
         squares = tf.matmul(
             tf.gather(packed_target, tf.reshape(candidates, (-1, region * region))),
-            tf.gather(packed_source, pixels),
+            pack_source(tf.cast(tf.gather(flat_source, pixels), dtype)),
             transpose_b=True,
         )  # (groups, region * region, pixels)
         places = tf.gather(local, pixels)  # (groups, pixels, 2)
