@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-import scipy.io
-import tensorflow as tf
-from PIL import Image
 
 from anchornet_tf.backbone import Backbone
+from anchornet_tf.evaluation import keypoint_sets
+from anchornet_tf.evaluation.keypoint_transfer import nearest_keypoint_pck
 from anchornet_tf.features.deep import DeepDescriptor
 from anchornet_tf.layers import anchor_bank
 from anchornet_tf.models.bank_file import BankFile
@@ -87,42 +86,11 @@ def test_bad_input(extractor):
 @pytest.mark.slow
 def test_hypercolumn_nearest_neighbours_on_pf_willow():
     """An independent trial measured 0.31 at 0.05 and 0.48 at 0.1; far from it means a bug."""
-    descriptor, cells, per_set = DeepDescriptor("hc"), 112, []
-    for folder in sorted(shared_path("data/pf-willow").iterdir()):
-        paths = sorted(folder.glob("*.png"))
-        images = [np.asarray(Image.open(path).convert("RGB")) for path in paths]
-        points = [
-            scipy.io.loadmat(path.with_suffix(".mat"))["pts_coord"][:2].T - 1 for path in paths
-        ]
-        features = [
-            tf.math.l2_normalize(tf.image.resize(features.values, (cells, cells)), -1).numpy()
-            for features in descriptor(images)
-        ]
-        per_set.append(_nearest_pck(images, points, features))
-    loose, tight = np.mean(per_set, axis=0)[::-1]
+    descriptor, per_set = DeepDescriptor("hc"), []
+    for images in keypoint_sets.pf_willow(shared_path("data/pf-willow")).values():
+        maps = descriptor([image.image for image in images])
+        per_set.append(nearest_keypoint_pck(images, maps).mean(axis=0))
+    tight, loose = np.mean(per_set, axis=0)
     print(f"PF-WILLOW, hypercolumn, nearest: PCK {tight:.3f} at 0.05, {loose:.3f} at 0.1")
     assert tight == pytest.approx(0.31, abs=0.02)
     assert loose == pytest.approx(0.48, abs=0.02)
-
-
-def _nearest_pck(images, points, features):
-    cells = features[0].shape[0]
-    scores = []
-    for source, target in np.ndindex(len(images), len(images)):
-        if source == target:
-            continue
-        # Points are (x, y), sizes (height, width); both grids cover the image with half-pixel centres.
-        source_scale = cells / np.float64(images[source].shape[1::-1])
-        target_scale = cells / np.float64(images[target].shape[1::-1])
-        columns, rows = (
-            np.rint((points[source] + 0.5) * source_scale - 0.5).astype(int).clip(0, cells - 1).T
-        )
-        nearest = (
-            features[source][rows, columns] @ features[target].reshape(cells**2, -1).T
-        ).argmax(-1)
-        found = (np.stack([nearest % cells, nearest // cells], -1) + 0.5) / target_scale - 0.5
-        errors = (
-            np.linalg.norm(found - points[target], axis=-1) / np.ptp(points[target], axis=0).max()
-        )
-        scores.append([(errors < 0.05).mean(), (errors < 0.1).mean()])
-    return np.mean(scores, axis=0)
