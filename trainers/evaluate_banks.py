@@ -41,6 +41,9 @@ def main(argv):
         sets = keypoint_sets.pf_willow(_DATA_DIR.value)
     else:
         sets = keypoint_sets.parts_world(config.classes)
+    hypercolumn = None
+    if _BASELINE.value:
+        hypercolumn = DeepDescriptor("hc", config.image_size, extractor=extractor)
     results = {}
     print(
         f"{'class':<12} {'set':<18} {'pairs':>5}  {'bank 0.05 / 0.1':>16}"
@@ -53,10 +56,8 @@ def main(argv):
         descriptors = {
             "bank": DeepDescriptor("anchornet-class", config.image_size, bank, extractor)
         }
-        if _BASELINE.value:
-            descriptors["hypercolumn"] = DeepDescriptor(
-                "hc", config.image_size, extractor=extractor
-            )
+        if hypercolumn is not None:
+            descriptors["hypercolumn"] = hypercolumn
         row = {}
         for name, descriptor in descriptors.items():
             scores = nearest_keypoint_pck(images, descriptor([image.image for image in images]))
