@@ -41,10 +41,11 @@ class SiftDescriptor:
 
     Example:
 
-    >>> extract = SiftDescriptor()
-    >>> [feature_map] = extract([image])  # image: (height, width, 3) uint8
-    >>> feature_map.values.shape
-    (height, width, 128)
+    ```python
+    extract = SiftDescriptor()
+    [feature_map] = extract([image])  # image: (height, width, 3) uint8
+    feature_map.values.shape  # (height, width, 128)
+    ```
     """
 
     def __init__(self, step: int = 1, bin_size: int = 4, window: str = "flat", padded: bool = True):
