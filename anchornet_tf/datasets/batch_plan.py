@@ -7,17 +7,12 @@ without talking to each other.
 """
 
 import dataclasses
-import functools
 from collections.abc import Sequence
 
 import numpy as np
 
+from anchornet_tf.datasets import seeded_draws
 from anchornet_tf.datasets.image_source import ImageSource
-
-# What a random number is for. Numbers for one purpose do not depend on those for another.
-_ORDER, _VIEW_CHOICE, _DRAW_SEED, _VIEW_SEED = range(4)
-# Stands for the background where a class index is expected.
-_BACKGROUND_STREAM = 2**32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,37 +72,22 @@ def plan_batches(
     Raises:
         ValueError: a number is out of range, or a class or the background has no image.
     """
-    _check_numbers(batch_size, seed, start_step, num_steps)
-    if views is not None:
-        _check_views(views)
-    class_indices = _check_class_indices(source, class_indices)
+    check_numbers(batch_size, seed, start_step, num_steps, views)
+    class_indices = check_class_indices(source, class_indices)
     half = batch_size // 2
-    if num_shards < 1 or half % num_shards or not 0 <= shard_index < num_shards:
-        raise ValueError(
-            "The shards must divide half a batch, and `shard_index` must be one of them. Received: "
-            f"num_shards={num_shards}, shard_index={shard_index}, batch_size={batch_size}"
-        )
-    slots = half // num_shards
+    slots = shard_slots(batch_size, num_shards, shard_index)
     # (steps, slots): how many images of the same kind were drawn before this one.
     draws = np.arange(start_step, start_step + num_steps)[:, np.newaxis] * half
     draws = draws + np.arange(shard_index * slots, (shard_index + 1) * slots)
 
     pools = [(index, np.flatnonzero(source.labels[:, index])) for index in class_indices]
-    pools.append((_BACKGROUND_STREAM, np.flatnonzero(source.is_background)))
+    pools.append((seeded_draws.BACKGROUND_STREAM, np.flatnonzero(source.is_background)))
     image_index = np.concatenate(
-        [_draw_in_epochs(pool, draws, seed, stream) for stream, pool in pools], axis=1
+        [seeded_draws.draw_in_epochs(pool, draws, seed, stream) for stream, pool in pools], axis=1
     )
     streams = np.repeat([stream for stream, _ in pools], slots)
     draws = np.tile(draws, (1, len(pools)))
-    if views is None:
-        view = np.zeros_like(image_index)
-        seeds = _seed_pairs(_DRAW_SEED, seed, streams, draws)
-    else:
-        view = (_random_bits(_VIEW_CHOICE, seed, streams, draws) % np.uint64(views)).astype(
-            np.int64
-        )
-        seeds = _view_seeds(image_index, view, seed)
-
+    view, seeds = seeded_draws.choose_views(image_index, streams, draws, seed, views)
     columns = np.arange(len(pools) * slots, dtype=np.int32).reshape(len(pools), slots)
     return BatchPlan(
         image_index=image_index,
@@ -144,52 +124,26 @@ def all_views(num_images: int, views: int, seed: int) -> tuple[np.ndarray, np.nd
     _check_views(views)
     image_index = np.repeat(np.arange(num_images), views)
     view = np.tile(np.arange(views), num_images)
-    return image_index, view, _view_seeds(image_index, view, seed)
+    return image_index, view, seeded_draws.view_seeds(image_index, view, seed)
 
 
-def _draw_in_epochs(pool: np.ndarray, draws: np.ndarray, seed: int, stream: int) -> np.ndarray:
-    epochs, places = np.divmod(draws, len(pool))
-    drawn = np.empty_like(draws)
-    for epoch in np.unique(epochs):
-        here = epochs == epoch
-        drawn[here] = pool[_epoch_order(len(pool), seed, stream, int(epoch))[places[here]]]
-    return drawn
+def shard_slots(batch_size: int, num_shards: int, shard_index: int) -> int:
+    """Returns how many images of one kind a worker draws of each batch.
 
-
-# Steps are planned one at a time too, and an epoch of a large background is long.
-@functools.lru_cache(maxsize=64)
-def _epoch_order(count: int, seed: int, stream: int, epoch: int) -> np.ndarray:
-    keys = _random_bits(_ORDER, seed, stream, epoch, np.arange(count))
-    return np.argsort(keys, kind="stable")
-
-
-def _view_seeds(image_index: np.ndarray, view: np.ndarray, seed: int) -> np.ndarray:
-    return _seed_pairs(_VIEW_SEED, seed, image_index, view)
-
-
-def _seed_pairs(purpose: int, *words: int | np.ndarray) -> np.ndarray:
-    first = _random_bits(purpose, *words, 0)
-    second = _random_bits(purpose, *words, 1)
-    return np.stack([first, second], axis=-1).view(np.int64)
-
-
-def _random_bits(*words: int | np.ndarray) -> np.ndarray:
-    """Returns 64 random bits for each tuple of words (SplitMix64 chained over the words).
-
-    Arithmetic of our own, because streams of `numpy.random` may change between versions of NumPy,
-    and a run must be able to continue.
+    Raises:
+        ValueError: where half a batch cannot be shared equally, or there is no such share.
     """
-    state = np.zeros((1,), np.uint64)
-    for word in words:
-        # (state + word + golden ratio), mixed
-        state = state + np.asarray(word).astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        state = state ^ (state >> np.uint64(31))
-    return state
+    half = batch_size // 2
+    if num_shards < 1 or half % num_shards or not 0 <= shard_index < num_shards:
+        raise ValueError(
+            "The shards must divide half a batch, and `shard_index` must be one of them. Received: "
+            f"num_shards={num_shards}, shard_index={shard_index}, batch_size={batch_size}"
+        )
+    return half // num_shards
 
 
-def _check_class_indices(source: ImageSource, class_indices: Sequence[int]) -> list[int]:
+def check_class_indices(source: ImageSource, class_indices: Sequence[int]) -> list[int]:
+    """Returns columns of a source's labels; raises where they are unknown, repeated or empty."""
     indices = [int(index) for index in class_indices]
     wrong = [index for index in indices if not 0 <= index < len(source.class_names)]
     if not indices or wrong or len(set(indices)) != len(indices):
@@ -201,7 +155,10 @@ def _check_class_indices(source: ImageSource, class_indices: Sequence[int]) -> l
     return indices
 
 
-def _check_numbers(batch_size: int, seed: int, start_step: int, num_steps: int) -> None:
+def check_numbers(
+    batch_size: int, seed: int, start_step: int, num_steps: int, views: int | None
+) -> None:
+    """Raises where a number that a plan is made of is out of range."""
     if batch_size < 2 or batch_size % 2:
         raise ValueError(
             "`batch_size` must be even: half positives, half background. "
@@ -214,6 +171,8 @@ def _check_numbers(batch_size: int, seed: int, start_step: int, num_steps: int) 
         )
     if num_steps < 1:
         raise ValueError(f"`num_steps` must be at least 1. Received: num_steps={num_steps}")
+    if views is not None:
+        _check_views(views)
 
 
 def _check_views(views: int) -> None:
