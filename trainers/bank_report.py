@@ -7,13 +7,13 @@ import numpy as np
 import tensorflow as tf
 from tqdm import tqdm
 
-from anchornet_tf import files
 from anchornet_tf.datasets import augmentation
 from anchornet_tf.datasets.image_source import ImageSource
 from anchornet_tf.evaluation.average_precision import average_precision
 from anchornet_tf.layers.anchor_bank import AnchorBank
 from anchornet_tf.losses.diversity import filter_diversity_loss, response_diversity_loss
 from anchornet_tf.models.tap_extractor import TapExtractor
+from trainers import filter_picture
 
 _BATCH = 16
 
@@ -67,26 +67,14 @@ def response_maps(bank: AnchorBank, taps) -> np.ndarray:
     return np.concatenate(maps)
 
 
-def response_mosaic(bank: AnchorBank, taps, columns: int = 4) -> np.ndarray:
+def response_mosaic(bank: AnchorBank, taps) -> np.ndarray:
     """Draws the maps of a bank's first filters on one image, side by side, for TensorBoard.
 
     Args:
         bank: of the class.
         taps: of one image, `(1, h, w, dimensions)` each.
-        columns: int. Maps a row; as many rows where the bank has enough filters.
-
-    Returns:
-        `(1, height, width, 1)` float32 from 0 to 1, every map scaled to its own range.
     """
-    maps = response_maps(bank, taps)[0][..., : columns**2]  # (height, width, filters)
-    low, high = maps.min(axis=(0, 1)), maps.max(axis=(0, 1))
-    maps = (maps - low) / np.maximum(high - low, 1e-9)
-    height, width, count = maps.shape
-    rows = -(-count // columns)
-    padded = np.zeros((height, width, rows * columns), np.float32)
-    padded[..., :count] = maps
-    mosaic = padded.reshape(height, width, rows, columns).transpose(2, 0, 3, 1)
-    return mosaic.reshape(1, rows * height, columns * width, 1)
+    return filter_picture.mosaic(response_maps(bank, taps)[0])
 
 
 def summarise(bank: AnchorBank, held_out: HeldOut, column: int, sigma: float) -> dict:
@@ -124,49 +112,20 @@ def draw_filters(
 
     A row a filter, its best images in the columns; the ring marks the maximum, the colour the response.
     """
-    import matplotlib
-
-    matplotlib.use("Agg", force=False)
-    from matplotlib import pyplot
-
     rows = np.flatnonzero(held_out.labels[:, column])
     maps = response_maps(bank, [tap[rows] for tap in held_out.taps])
     highest = maps.max(axis=(1, 2))  # (images, filters)
     # A filter that anchors stands out: its maximum is far above what the map is elsewhere.
     contrast = (highest - maps.mean(axis=(1, 2))).mean(axis=0)
     best_filters = np.argsort(-contrast)[:filters]
-    count = min(images, len(rows))
-    figure, axes = pyplot.subplots(
-        len(best_filters), count, figsize=(1.6 * count, 1.6 * len(best_filters)), squeeze=False
-    )
-    size = held_out.images.shape[1]
-    for line, index in zip(axes, best_filters, strict=True):
-        for place, (axis, image) in enumerate(
-            zip(line, np.argsort(-highest[:, index])[:count], strict=True)
-        ):
-            response = maps[image, :, :, index]
-            y, x = np.unravel_index(response.argmax(), response.shape)
-            scale = size / np.float64(response.shape)
-            axis.imshow(held_out.images[rows[image]])
-            axis.imshow(
-                response, cmap="jet", alpha=0.35, extent=(-0.5, size - 0.5, size - 0.5, -0.5)
-            )
-            axis.plot(
-                (x + 0.5) * scale[1] - 0.5,
-                (y + 0.5) * scale[0] - 0.5,
-                "o",
-                mfc="none",
-                mec="white",
-                ms=9,
-                mew=2,
-            )
-            axis.set_xticks([])
-            axis.set_yticks([])
-            if place == 0:
-                axis.set_ylabel(f"filter {index}", fontsize=8)
-    figure.suptitle(title, fontsize=10)
-    figure.tight_layout()
-    with files.atomic_file(path) as temporary:
-        figure.savefig(temporary, dpi=110)
-    pyplot.close(figure)
-    return path
+    lines = [
+        (
+            f"filter {index}",
+            [
+                (held_out.images[rows[image]], maps[image, :, :, index])
+                for image in np.argsort(-highest[:, index])[:images]
+            ],
+        )
+        for index in best_filters
+    ]
+    return filter_picture.draw(lines, title, path)

@@ -13,6 +13,11 @@ CONFIG_NAME = "config.json"
 # A finished run may be continued to more steps; everything else must stay.
 _MAY_CHANGE = {"steps"}
 
+_STAGE1_WEIGHTS = ("weight_discr", "weight_aux", "weight_div_a", "weight_div_b")
+# As in `anchornet_tf.models.anchornet`, which needs TensorFlow: flags must not.
+GAMMAS = ("softplus", "whitened")
+ENCODER_STARTS = ("principal", "random")
+
 
 @dataclasses.dataclass(frozen=True)
 class Stage1Config:
@@ -45,23 +50,91 @@ class Stage1Config:
 
     def __post_init__(self):
         object.__setattr__(self, "classes", voc_classes.check_classes(self.classes))
-        for name in ("num_filters", "steps", "batch_size", "views"):
-            if getattr(self, name) < 1:
-                raise ValueError(
-                    f"`{name}` must be a positive integer. Received: {getattr(self, name)}"
-                )
-        if self.batch_size % 2:
-            raise ValueError(
-                f"`batch_size` must be even: half positives, half background. Received: {self.batch_size}"
-            )
-        if self.image_size < 32:
-            raise ValueError(f"`image_size` must be at least 32. Received: {self.image_size}")
+        _check_batches(self, ("num_filters", "steps", "batch_size", "views"))
         numbers = ("learning_rate", "momentum", "weight_decay", "sigma", "seed")
-        numbers += ("weight_discr", "weight_aux", "weight_div_a", "weight_div_b")
-        for name in numbers:
-            value = getattr(self, name)
-            if not 0 <= value < float("inf"):
-                raise ValueError(f"`{name}` must be a finite number, at least 0. Received: {value}")
+        _check_numbers(self, (*numbers, *_STAGE1_WEIGHTS))
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage2Config:
+    """Stage 2: banks of all classes joined by the class-agnostic layer.
+
+    `banks` are folders of stage 1 runs. The weights of the losses are those of the normalised losses; `lower_rate`
+    multiplies the learning rate of everything below the autoencoder (paper section 4).
+    """
+
+    banks: tuple[str, ...] = ()
+    data: str = "parts_world"
+    weights: str = "imagenet"
+    image_size: int = 224
+    latent_filters: int = 256
+    gamma: str = "whitened"
+    encoder_start: str = "principal"
+    noise: float = 0.25
+    steps: int = 200
+    batch_size: int = 16
+    learning_rate: float = 0.01
+    lower_rate: float = 1e-4
+    momentum: float = 0.9
+    weight_decay: float = 5e-4
+    weight_discr: float = 1.0
+    weight_aux: float = 10.0
+    weight_div_a: float = 100.0
+    weight_div_b: float = 100.0
+    weight_reconstruction: float = 100.0
+    weight_div_encoder: float = 100.0
+    sigma: float = 3.0
+    freeze_trunk: bool = False
+    train_pca: bool = False
+    views: int = 1
+    calibration_images: int = 240
+    heldout_fraction: float = 0.1
+    seed: int = 0
+
+    def __post_init__(self):
+        object.__setattr__(self, "banks", tuple(self.banks))
+        if not self.banks:
+            raise ValueError("Expected the folders of stage 1 runs in `banks`. Received: none")
+        _check_batches(self, ("latent_filters", "steps", "batch_size", "views"))
+        numbers = ("learning_rate", "lower_rate", "momentum", "weight_decay", "sigma", "seed")
+        numbers += (*_STAGE1_WEIGHTS, "weight_reconstruction", "weight_div_encoder")
+        _check_numbers(self, numbers)
+        for name, values in (("gamma", GAMMAS), ("encoder_start", ENCODER_STARTS)):
+            if getattr(self, name) not in values:
+                raise ValueError(
+                    f"Expected `{name}` of {', '.join(values)}. Received: {getattr(self, name)!r}"
+                )
+        if not 0 <= self.noise < 1:
+            raise ValueError(f"`noise` must be at least 0 and below 1. Received: {self.noise}")
+        if self.calibration_images < 2:
+            raise ValueError(
+                f"`calibration_images` must be at least 2. Received: {self.calibration_images}"
+            )
+        if self.freeze_trunk and self.train_pca:
+            raise ValueError(
+                "The PCA is trained with the trunk. Received: freeze_trunk and train_pca together"
+            )
+
+
+def _check_batches(config, counts: tuple[str, ...]) -> None:
+    for name in counts:
+        if getattr(config, name) < 1:
+            raise ValueError(
+                f"`{name}` must be a positive integer. Received: {getattr(config, name)}"
+            )
+    if config.batch_size % 2:
+        raise ValueError(
+            f"`batch_size` must be even: half positives, half background. Received: {config.batch_size}"
+        )
+    if config.image_size < 32:
+        raise ValueError(f"`image_size` must be at least 32. Received: {config.image_size}")
+
+
+def _check_numbers(config, names: tuple[str, ...]) -> None:
+    for name in names:
+        value = getattr(config, name)
+        if not 0 <= value < float("inf"):
+            raise ValueError(f"`{name}` must be a finite number, at least 0. Received: {value}")
 
 
 def save(config, folder: str | os.PathLike) -> None:
@@ -79,8 +152,9 @@ def load(kind: type, folder: str | os.PathLike):
     path = pathlib.Path(folder) / CONFIG_NAME
     try:
         values = json.loads(path.read_text())
-        return kind(**{**values, "classes": tuple(values["classes"])})
-    except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
+        lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+        return kind(**{**values, **lists})
+    except (OSError, TypeError, AttributeError, json.JSONDecodeError) as error:
         raise ValueError(
             f"Expected the folder of a {kind.__name__.removesuffix('Config').lower()} run ({error}). "
             f"Received: {folder}"

@@ -38,15 +38,19 @@ class RunFolder:
         with files.atomic_file(self.path / _CHECKPOINT) as temporary:
             np.savez(temporary, **{_STEP: np.int64(step)}, **arrays)
 
+    def has_checkpoint(self) -> bool:
+        """Tells whether there is something to go on from."""
+        return (self.path / _CHECKPOINT).exists()
+
     def restore(self, variables: dict) -> int:
         """Loads the checkpoint into named variables; returns its step, 0 where there is none.
 
         Raises:
             ValueError: where the checkpoint is damaged or is that of other variables.
         """
-        path = self.path / _CHECKPOINT
-        if not path.exists():
+        if not self.has_checkpoint():
             return 0
+        path = self.path / _CHECKPOINT
         try:
             with np.load(path) as archive:
                 arrays = {name: archive[name] for name in archive.files}

@@ -7,13 +7,14 @@ import pathlib
 import numpy as np
 
 from anchornet_tf import pca
-from anchornet_tf.datasets import augmentation, sources, tap_cache
+from anchornet_tf.datasets import augmentation, sources
 from anchornet_tf.models.bank_file import BankFile
 from anchornet_tf.models.tap_extractor import TapExtractor
 from trainers import bank_input, bank_report, loop
 from trainers import config as configs
 from trainers import strategy as strategies
 from trainers.bank_training import BankTraining
+from trainers.cached_taps import CachedTaps
 from trainers.config import Stage1Config
 from trainers.run_folder import RunFolder
 
@@ -65,24 +66,25 @@ def train(
 
     with where.scope():
         extractor = TapExtractor(config.weights, projections)
+    cached = None
     if config.cache_features:
-        cached = bank_input.CachedTaps(
-            config,
+        cached = CachedTaps(
             source,
-            pathlib.Path(cache_dir or tap_cache.default_folder()),
-            projections.digest(),
+            cache_dir,
+            pca_digest=projections.digest(),
+            weights=config.weights,
+            image_size=config.image_size,
+            views=config.views,
+            seed=config.seed,
         )
-        cached.fill(extractor, 0)
-        training = BankTraining(config, where, lambda taps: taps)
-        shard_from = cached.shard
-    else:
-        training = BankTraining(config, where, extractor.taps)
-
-        def shard_from(start, shards, index):
-            return bank_input.image_shard(config, source, start, shards, index)
+        cached.fill(extractor, bank_input.plan(config, source, 0))
+    training = BankTraining(config, where, (lambda taps: taps) if cached else extractor.taps)
 
     def batches_from(start):
-        return strategies.distribute(where, lambda shards, index: shard_from(start, shards, index))
+        return strategies.distribute(
+            where,
+            lambda shards, index: bank_input.shard(config, source, cached, start, shards, index),
+        )
 
     held_out = sources.open_source(
         config.data, "heldout", heldout_fraction=config.heldout_fraction, seed=config.seed

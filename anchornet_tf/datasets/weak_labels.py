@@ -7,10 +7,11 @@ import numpy as np
 import tensorflow as tf
 
 from anchornet_tf.datasets import augmentation
-from anchornet_tf.datasets.batch_plan import all_views, plan_batches, sample_step
+from anchornet_tf.datasets.batch_plan import BatchPlan, all_views, plan_batches, sample_step
 from anchornet_tf.datasets.image_source import ImageSource
+from anchornet_tf.datasets.joint_plan import JointPlan
 
-__all__ = ["plan_batches", "sample_step", "training_batches", "view_images"]
+__all__ = ["plan_batches", "planned_images", "sample_step", "training_batches", "view_images"]
 
 _BATCHES_AHEAD = 2
 
@@ -68,17 +69,7 @@ def training_batches(
         num_shards=num_shards,
         shard_index=shard_index,
     )
-    images_in_batch = plan.image_index.shape[1]
-    images = _images(
-        source,
-        plan.image_index.reshape(-1),
-        plan.view.reshape(-1),
-        plan.augmentation_seed.reshape(-1, 2),
-        image_size,
-        augment,
-        fixed_views=views is not None,
-    )
-    batches = images.batch(images_in_batch, drop_remainder=True)
+    batches = planned_images(source, plan, image_size, augment, fixed_views=views is not None)
     steps = tf.data.Dataset.range(start_step, start_step + num_steps)
     batches = tf.data.Dataset.zip(batches, steps).map(
         lambda batch, step: {
@@ -92,6 +83,37 @@ def training_batches(
         num_parallel_calls=1,
     )
     return _with_options(batches.prefetch(_BATCHES_AHEAD))
+
+
+def planned_images(
+    source: ImageSource,
+    plan: BatchPlan | JointPlan,
+    image_size: int,
+    augment: bool | augmentation.Augmentation = True,
+    fixed_views: bool = False,
+) -> tf.data.Dataset:
+    """Makes the images of a plan, a batch a step.
+
+    Args:
+        source: the images.
+        plan: which of them make up which batch.
+        image_size: int, side of the square images.
+        augment: as in `training_batches`.
+        fixed_views: bool, whether the plan draws from fixed views, of which the first is the image itself.
+
+    Returns:
+        A dataset of dicts: `image` float32 `(n, image_size, image_size, 3)`, `image_index`, `view`.
+    """
+    images = _images(
+        source,
+        plan.image_index.reshape(-1),
+        plan.view.reshape(-1),
+        plan.augmentation_seed.reshape(-1, 2),
+        image_size,
+        augment,
+        fixed_views,
+    )
+    return _with_options(images.batch(plan.image_index.shape[1], drop_remainder=True))
 
 
 def view_images(

@@ -14,16 +14,24 @@ class TapExtractor:
 
     Args:
         backbone: `Backbone`, or the `weights` argument to make one.
-        projections: `HypercolumnPCA`, or None for the one that comes with the package.
+        projections: `HypercolumnPCA`, a `Hypercolumn` to share, or None for the PCA that comes with the package.
     """
 
     def __init__(
-        self, backbone: Backbone | str = "imagenet", projections: pca.HypercolumnPCA | None = None
+        self,
+        backbone: Backbone | str = "imagenet",
+        projections: pca.HypercolumnPCA | Hypercolumn | None = None,
     ):
         self.backbone = backbone if isinstance(backbone, keras.layers.Layer) else Backbone(backbone)
-        projections = projections or pca.shipped()
-        self.pca_digest = projections.digest()
-        self.hypercolumn = Hypercolumn(fitted=projections)
+        if isinstance(projections, Hypercolumn):
+            # A layer that others may go on training is no fixed PCA.
+            self.hypercolumn, self.pca_digest = projections, None
+        else:
+            projections = projections or pca.shipped()
+            self.hypercolumn, self.pca_digest = (
+                Hypercolumn(fitted=projections),
+                projections.digest(),
+            )
         self._compiled = tf.function(
             self.taps, input_signature=[tf.TensorSpec((None, None, None, 3), tf.float32)]
         )
