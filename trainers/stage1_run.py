@@ -154,3 +154,4 @@ def _print_summary(summary: dict, path: pathlib.Path, config: Stage1Config) -> N
         "Next:      python -m anchornet_tf.match A.jpg B.jpg --features=anchornet-class "
         f"--option=bank={path / 'banks' / (first + '.npz')}"
     )
+    print(f"Then:      python -m trainers.stage2 --banks={path} --data={config.data}")

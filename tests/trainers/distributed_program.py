@@ -1,5 +1,9 @@
-"""Trains on the synthetic taps in a process of its own: python -m tests.trainers.distributed_program STRATEGY OUT."""
+"""Trains on the synthetic taps in a process of its own: python -m tests.trainers.distributed_program STRATEGY OUT.
 
+ANCHORNET_TEST_STAGE=2 trains the second stage.
+"""
+
+import os
 import pathlib
 import sys
 
@@ -14,9 +18,10 @@ if __name__ == "__main__":
         tf.config.set_logical_device_configuration(
             tf.config.list_physical_devices("CPU")[0], configuration
         )
-    from tests.trainers import synthetic
+    from tests.trainers import synthetic, synthetic_joint
 
-    training = synthetic.train(synthetic.small_config(), output / "run", strategy)
+    data = synthetic_joint if os.environ.get("ANCHORNET_TEST_STAGE") == "2" else synthetic
+    training = data.train(data.small_config(), output / "run", strategy)
     assert training.strategy.num_replicas_in_sync == (1 if strategy == "one" else 2)
     worker = training.strategy.cluster_resolver.task_id if strategy == "multiworker" else 0
     np.savez(output / f"worker{worker}.npz", **synthetic.arrays(training))
