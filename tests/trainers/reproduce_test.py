@@ -1,0 +1,58 @@
+"""The whole recipe: which runs it makes of which settings, and that it goes on where it stopped."""
+
+import json
+
+import pytest
+from absl import flags
+from absl.testing import flagsaver
+
+from tests.trainers import synthetic_joint
+from tests.trainers.stage1_test import _run
+from trainers import reproduce, stage1_run, stage2_run
+
+
+def test_help_reads():
+    result = _run("--help", program="reproduce")
+    for part in ("--data", "--setting", "<short|paper>", "--[no]ablation"):
+        assert part in result.stdout
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    made = []
+
+    def train_stage1(config, workdir, strategy):
+        made.append((workdir.name, config))
+
+    def train_stage2(config, workdir, strategy):
+        made.append((workdir.name, config))
+        if not (workdir / "model").exists():
+            model = synthetic_joint.small_model(synthetic_joint.small_config())
+            model.save_folder(workdir / "model")
+
+    monkeypatch.setattr(stage1_run, "train", train_stage1)
+    monkeypatch.setattr(stage2_run, "train", train_stage2)
+    return made
+
+
+@pytest.mark.parametrize("setting", ["short", "paper"])
+def test_runs_of_the_recipe(setting, calls, tmp_path):
+    if not flags.FLAGS.is_parsed():
+        flags.FLAGS(["test", "--data=parts_world"])
+    values = {"data": "parts_world", "workdir": str(tmp_path), "setting": setting, "seed": 4}
+    with flagsaver.flagsaver(**values):
+        reproduce.main(["reproduce"])
+        reproduce.main(["reproduce"])
+    names, configurations = zip(*calls, strict=True)
+    assert names == ("stage1", "without_diversity", "stage2") * 2, "the trainers know what is done"
+    whole, ablation, joint = configurations[:3]
+    assert len(whole.classes) == 20 and whole.weight_div_b == 100
+    assert set(ablation.classes) == {"bird", "bottle", "car", "motorbike"}
+    assert ablation.weight_div_a == ablation.weight_div_b == 0
+    assert ablation.steps == whole.steps and ablation.seed == whole.seed == joint.seed == 4
+    assert joint.banks == (str(tmp_path / "stage1"),)
+    if setting == "paper":
+        assert (whole.steps * whole.batch_size, joint.steps * joint.batch_size) == (40_000, 12_000)
+        assert not joint.freeze_trunk
+    record = json.loads((tmp_path / "model" / "config.json").read_text())["record"]
+    assert record["setting"] == setting and record["stage2"]["steps"] == joint.steps
