@@ -68,7 +68,8 @@ def main(argv):
     output = workdir / "model"
     if not output.exists():
         model = AnchorNet.load_folder(workdir / "stage2" / "model", weights=config.weights)
-        record = {"setting": _SETTING.value, "stage1": stage1, "stage2": setting["stage2"]}
+        # Where the data lay is of no use to others.
+        record = {"setting": _SETTING.value, "seed": _SEED.value, **setting}
         model.save_folder(output, dtype="float16", record=record)
     print(f"\nModel:     {output}")
     print(

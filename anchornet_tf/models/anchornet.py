@@ -132,6 +132,21 @@ class AnchorNet(keras.Model):
                 getattr(bank, name).assign(array)
         return model
 
+    @classmethod
+    def from_preset(cls, preset: str | os.PathLike, weights: Trunk = "imagenet") -> "AnchorNet":
+        """Returns a trained model by the name of a preset, such as `"voc20"`, or by its folder.
+
+        Args:
+            preset: name of a model that comes with the package, or a folder that `save_folder` wrote.
+            weights: as in `load_folder`.
+
+        Raises:
+            ValueError: where there is no such preset or folder.
+        """
+        from anchornet_tf.models import presets
+
+        return presets.load(preset, weights=weights)
+
     def bank(self, class_name: str) -> AnchorBank:
         """Returns the bank of a class.
 

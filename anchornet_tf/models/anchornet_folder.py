@@ -57,7 +57,9 @@ def write(
     }
     with files.atomic_folder(folder) as temporary:
         (temporary / _CONFIG).write_text(json.dumps(config, indent=2) + "\n")
-        np.savez(temporary / _HEADS, **heads)
+        # Half precision is chosen where size matters.
+        save = np.savez_compressed if dtype == "float16" else np.savez
+        save(temporary / _HEADS, **heads)
         if include_trunk:
             np.savez(temporary / _TRUNK, **trunk_arrays(model.backbone))
 
