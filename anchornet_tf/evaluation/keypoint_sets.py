@@ -2,11 +2,11 @@
 
 import dataclasses
 import os
-import pathlib
 
 import numpy as np
 
-from anchornet_tf.image_io import read_image
+from anchornet_tf.datasets.benchmarks import pf_willow as willow
+from anchornet_tf.evaluation.pck import reference_length
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,10 +26,6 @@ class AnnotatedImage:
     length: float
 
 
-# PF-WILLOW's folders by the class that they show.
-_WILLOW_CLASS = {"car": "car", "duck": "bird", "motorbike": "motorbike", "winebottle": "bottle"}
-
-
 def pf_willow(folder: str | os.PathLike) -> dict[tuple[str, str], list[AnnotatedImage]]:
     """Reads PF-WILLOW: ten sets of ten images, errors relative to the box of the keypoints.
 
@@ -37,32 +33,21 @@ def pf_willow(folder: str | os.PathLike) -> dict[tuple[str, str], list[Annotated
         dict of (class, set) to images.
 
     Raises:
-        ValueError: where the folder does not have the sets.
+        FileNotFoundError: where the folder does not have the sets.
+        ValueError: where an annotation is malformed.
     """
-    import scipy.io
-
-    from anchornet_tf.evaluation.pck import reference_length
-
-    folder = pathlib.Path(folder)
-    sets: dict[tuple[str, str], list[AnnotatedImage]] = {}
-    for path in sorted(folder.glob("*/*.png")):
-        class_name = _WILLOW_CLASS.get(path.parent.name.split("(")[0])
-        annotation = path.with_suffix(".mat")
-        if class_name is None or not annotation.is_file():
-            raise ValueError(
-                f"Expected PF-WILLOW's folders of .png and .mat files. Received: {path}"
+    return {
+        (images[0].class_name, name): [
+            AnnotatedImage(
+                image.read_image(),
+                image.points,
+                image.visible,
+                reference_length("bbox_kp", points=image.points),
             )
-        points = scipy.io.loadmat(annotation)["pts_coord"][:2].T.astype(np.float64) - 1
-        image = AnnotatedImage(
-            read_image(path),
-            points,
-            np.ones(len(points), bool),
-            reference_length("bbox_kp", points=points),
-        )
-        sets.setdefault((class_name, path.parent.name), []).append(image)
-    if not sets:
-        raise ValueError(f"Expected PF-WILLOW's folders of .png and .mat files. Received: {folder}")
-    return sets
+            for image in images
+        ]
+        for name, images in willow.read_sets(folder).items()
+    }
 
 
 def parts_world(
@@ -74,7 +59,6 @@ def parts_world(
         dict of (class, class) to images.
     """
     from anchornet_tf.datasets import parts_world as embedded
-    from anchornet_tf.evaluation.pck import reference_length
 
     source = embedded.load("test", data_dir)
     sets = {}

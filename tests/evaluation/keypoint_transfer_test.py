@@ -50,7 +50,7 @@ def test_pf_willow():
 
 
 def test_pf_willow_that_is_not_there(tmp_path):
-    with pytest.raises(ValueError, match="PF-WILLOW(.|\n)*Received: "):
+    with pytest.raises(FileNotFoundError, match="PF-WILLOW(.|\n)*Received: "):
         keypoint_sets.pf_willow(tmp_path)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from anchornet_tf.evaluation.pck import pck, reference_length
+from anchornet_tf.evaluation.pck import correct_points, pck, reference_length
 
 
 def test_by_hand():
@@ -32,3 +32,20 @@ def test_bad_input():
         reference_length("bbox_kp", points=[[1, 2]])
     with pytest.raises(ValueError, match=r"Received: \(0, 2\)"):
         pck(np.zeros((0, 2)), np.zeros((0, 2)), 1.0, [0.1])
+
+
+def test_an_inclusive_threshold_counts_itself():
+    assert pck([[5, 0]], [[0, 0]], 100.0, [0.05], inclusive=True)[0] == 1
+
+
+def test_the_padded_box_reaches_to_the_corner_and_inflates():
+    points = [[101, 52], [131, 62], [105, 90]]
+    assert reference_length("bbox_kp_padded", points=points) == 132
+    assert reference_length("bbox_kp_padded", points=points) > reference_length(
+        "bbox_kp", points=points
+    )
+
+
+def test_points_without_a_match_are_wrong():
+    correct = correct_points([1.0, np.inf], 10.0, (0.2, 100.0))
+    np.testing.assert_array_equal(correct, [[True, True], [False, False]])

@@ -74,7 +74,7 @@ def _annotation(folder, name, rows) -> Annotation:
         name=name,
         image_key=name,
         class_name=family.pop(),
-        read_image=reading.image_reader(reading.existing(folder / name)),
+        path=reading.existing(folder / name),
         points=points,
         point_names=tuple(row["part"] for row in rows),
         visible=np.ones(len(points), bool),

@@ -1,9 +1,12 @@
 """What every benchmark is read into: annotated images, pairs of them, and how the pairs are scored."""
 
 import dataclasses
+import pathlib
 from collections.abc import Callable, Mapping
 
 import numpy as np
+
+from anchornet_tf.image_io import read_image
 
 MEASURES = ("pck", "parts", "regions")
 
@@ -29,22 +32,24 @@ class Annotation:
         name: str, for people and files.
         image_key: str. Annotations of one image share it, so that its features are computed once.
         class_name: str, the class (or family) that the image shows.
-        read_image: callable without arguments to the uint8 `(height, width, 3)` image.
         points: `(n, 2)` keypoints (x, y), 0-based pixels.
         point_names: n names. A name that occurs twice stands for places that are not told apart.
         visible: `(n,)` bool; points that are not visible have any coordinates.
         box: (left, top, right, bottom) of the object in pixels, or None.
+        path: the image's file, or None for images that are none.
+        load: callable without arguments to the uint8 `(height, width, 3)` image, for those.
         read_masks: callable without arguments to the masks, or None where there are none.
     """
 
     name: str
     image_key: str
     class_name: str
-    read_image: Callable[[], np.ndarray]
     points: np.ndarray
     point_names: tuple[str, ...]
     visible: np.ndarray
     box: tuple[float, float, float, float] | None = None
+    path: pathlib.Path | None = None
+    load: Callable[[], np.ndarray] | None = None
     read_masks: Callable[[], Masks] | None = None
 
     def __post_init__(self):
@@ -62,6 +67,10 @@ class Annotation:
             )
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "visible", visible)
+
+    def read_image(self) -> np.ndarray:
+        """Returns the image, uint8 `(height, width, 3)`."""
+        return read_image(self.path) if self.load is None else self.load()
 
     @property
     def visible_points(self) -> np.ndarray:

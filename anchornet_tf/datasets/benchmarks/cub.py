@@ -19,7 +19,10 @@ FILES = (
     "parts/part_locs.txt",
 )
 CONTENTS = f"{', '.join(FILES)} and images/ of CUB-200-2011 (11,788 images, {NUM_TEST_IMAGES} of them for testing)"
-INSTRUCTIONS = "Get CUB_200_2011.tgz (https://www.vision.caltech.edu/datasets/cub_200_2011), unpack it and name its folder."
+INSTRUCTIONS = (
+    "Get CUB_200_2011.tgz (https://www.vision.caltech.edu/datasets/cub_200_2011), unpack it and "
+    "name its folder."
+)
 PROTOCOL = Protocol(
     measures=("pck",), normalize_by=("bbox", "image", "bbox_kp"), thresholds=(0.05, 0.1)
 )
@@ -102,7 +105,7 @@ def _annotation(folder, name, box, points, parts) -> Annotation:
         name=pathlib.PurePosixPath(name).stem,
         image_key=name,
         class_name="bird",
-        read_image=reading.image_reader(folder / "images" / name),
+        path=folder / "images" / name,
         points=np.array([points[number][:2] for number in numbers]),
         point_names=tuple(parts[number] for number in numbers),
         visible=np.array([points[number][2] for number in numbers]),

@@ -84,7 +84,7 @@ def _annotation(source, index, merged) -> Annotation:
         name=f"{index:04d}",
         image_key=f"{index:04d}",
         class_name=example["label"],
-        read_image=functools.partial(_image, source, index),
+        load=functools.partial(_image, source, index),
         points=points,
         point_names=tuple(keypoints),
         visible=np.array([values[2] for values in keypoints.values()], bool),

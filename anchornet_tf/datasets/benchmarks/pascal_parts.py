@@ -25,7 +25,10 @@ CONTENTS = (
     "a folder a class set, named after its PASCAL VOC class (car_set_1), of .jpg files each with a .mat "
     "(mask, parts, keypts, keypts_status)"
 )
-INSTRUCTIONS = "Get the PASCAL data of FlowWeb (https://github.com/tinghuiz/flowweb) and name the folder of the sets, or one set."
+INSTRUCTIONS = (
+    "Get the PASCAL data of FlowWeb (https://github.com/tinghuiz/flowweb) and name the folder of "
+    "the sets, or one set."
+)
 PROTOCOL = Protocol(
     measures=("parts", "pck"),
     normalize_by=("image", "bbox_kp"),
@@ -35,6 +38,7 @@ PROTOCOL = Protocol(
 )
 CROSS_PROTOCOL = dataclasses.replace(PROTOCOL, measures=("parts",), matrix=True)
 NUM_CROSS_PAIRS = 100
+_REMEMBERED = 256  # images whose masks stay in memory
 _SHORT_NAMES = {
     "plane": "aeroplane",
     "bike": "bicycle",
@@ -122,7 +126,7 @@ def _annotation(path: pathlib.Path, set_name: str, class_name: str) -> Annotatio
         name=path.stem,
         image_key=f"{set_name}/{path.name}",
         class_name=class_name,
-        read_image=reading.image_reader(path),
+        path=path,
         points=points,
         point_names=tuple(f"{class_name} {number}" for number in range(len(points))),
         visible=status & inside,
@@ -140,6 +144,7 @@ def _contents(path: pathlib.Path) -> dict:
     return contents
 
 
+@functools.lru_cache(maxsize=_REMEMBERED)
 def _masks(path: pathlib.Path, size: tuple[int, int]) -> Masks:
     contents = _contents(path)
     parts: dict[str, np.ndarray] = {}

@@ -102,7 +102,7 @@ def _annotation(folder, image_name, class_number, points, resized) -> Annotation
         name=path.stem,
         image_key=image_name,
         class_name=_class_name(class_number),
-        read_image=reading.image_reader(path),
+        path=path,
         points=points,
         point_names=tuple(str(number) for number in range(len(points))),
         visible=np.ones(len(points), bool),

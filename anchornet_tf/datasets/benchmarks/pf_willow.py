@@ -94,7 +94,7 @@ def _annotation(path: pathlib.Path) -> Annotation:
         # Sets share images: the same bytes are the same image.
         image_key=f"{path.stem}-{files.sha256_of(path)[:8]}",
         class_name=CLASSES[path.parent.name.split("(")[0]],
-        read_image=reading.image_reader(path),
+        path=path,
         points=points,
         point_names=tuple(str(number) for number in range(len(points))),
         visible=np.ones(len(points), bool),

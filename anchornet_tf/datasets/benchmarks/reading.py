@@ -1,15 +1,11 @@
 """What the readers of the benchmarks have in common: finding files, and saying what is missing."""
 
 import csv
-import functools
 import os
 import pathlib
-from collections.abc import Callable
 
 import numpy as np
 import PIL.Image
-
-from anchornet_tf.image_io import read_image
 
 
 class DataMissing(FileNotFoundError):
@@ -46,11 +42,6 @@ def existing(path: pathlib.Path) -> pathlib.Path:
     if not path.is_file():
         raise DataMissing(f"Expected a file that the annotations name. Received: {path}")
     return path
-
-
-def image_reader(path: pathlib.Path) -> Callable[[], np.ndarray]:
-    """Returns a callable that reads the image."""
-    return functools.partial(read_image, path)
 
 
 def size_of(path: pathlib.Path) -> tuple[int, int]:

@@ -12,7 +12,10 @@ from anchornet_tf.datasets.benchmarks.annotation import Annotation, Benchmark, P
 NAME = "spair"
 SIZES = {"trn": 53340, "val": 5384, "test": 12234}
 _SPLITS = {"train": "trn", "trn": "trn", "val": "val", "test": "test"}
-CONTENTS = f"the folders PairAnnotation/test ({SIZES['test']} .json files) and JPEGImages (18 classes, 1,800 images) of SPair-71k"
+CONTENTS = (
+    f"the folders PairAnnotation/test ({SIZES['test']} .json files) and JPEGImages (18 classes, "
+    "1,800 images) of SPair-71k"
+)
 INSTRUCTIONS = "Get SPair-71k.tar.gz (https://cvlab.postech.ac.kr/research/SPair-71k), unpack it and name its folder."
 PROTOCOL = Protocol(
     measures=("pck",),
@@ -86,7 +89,7 @@ def _annotation(folder, category, image_name, points, box) -> Annotation:
         name=path.stem,
         image_key=f"{category}/{image_name}",
         class_name=category,
-        read_image=reading.image_reader(path),
+        path=path,
         points=points,
         point_names=tuple(str(number) for number in range(len(points))),
         visible=np.ones(len(points), bool),
