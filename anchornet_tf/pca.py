@@ -133,6 +133,17 @@ class StreamingMoments:
         self._sum += vectors.sum(axis=0)
         self._products += vectors.T @ vectors
 
+    def statistics(self) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the mean `(channels,)` and the covariance `(channels, channels)`.
+
+        Raises:
+            ValueError: before any vector was added.
+        """
+        if not self.count:
+            raise ValueError("Expected at least one vector. Received: none")
+        mean = self._sum / self.count
+        return mean, self._products / self.count - np.outer(mean, mean)
+
     def fit(self, dimensions: int) -> TapPCA:
         """Returns the `dimensions` strongest components.
 
@@ -149,8 +160,7 @@ class StreamingMoments:
                 f"Expected more than {channels} samples to fit a PCA of {channels} channels: give more "
                 f"images or more positions of each. Received: {self.count} samples"
             )
-        mean = self._sum / self.count
-        covariance = self._products / self.count - np.outer(mean, mean)
+        mean, covariance = self.statistics()
         variances, vectors = np.linalg.eigh(covariance)
         strongest = np.argsort(variances)[::-1][:dimensions]
         components = vectors[:, strongest]

@@ -71,7 +71,7 @@ def descriptors(model: AnchorNet, taps) -> np.ndarray:
     pieces = []
     for start in range(0, len(taps[0]), _BATCH):
         part = [tf.cast(tap[start : start + _BATCH], tf.float32) for tap in taps]
-        pieces.append(model.autoencoder(model.gamma_maps(model.linear_responses(part))).numpy())
+        pieces.append(model.describe(model.gamma_maps(model.linear_responses(part))).numpy())
     return np.concatenate(pieces)
 
 

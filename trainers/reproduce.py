@@ -17,7 +17,7 @@ from absl import app, flags
 # Images over batch size: the paper's numbers of images at its batch size of 16.
 SETTINGS = {
     "short": {
-        "stage1": {"steps": 300, "batch_size": 8, "views": 2, "learning_rate": 0.3},
+        "stage1": {"steps": 200, "batch_size": 8, "views": 2, "learning_rate": 0.3},
         "stage2": {"steps": 60, "batch_size": 8, "views": 2, "freeze_trunk": True},
     },
     "paper": {

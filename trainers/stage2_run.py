@@ -1,6 +1,7 @@
 """A whole run of stage 2: banks, data, start of the encoder, training, summary, pictures, the model's folder."""
 
 import dataclasses
+import functools
 import os
 import pathlib
 import shutil
@@ -99,8 +100,11 @@ def train(
         )
         cached.fill(extractor, joint_input.plan(config, source, columns, 0))
     training = JointTraining(config, model, where)
+    calibration_responses = functools.partial(
+        _calibration_responses, config, model, source, columns, cached, extractor
+    )
     if not folder.has_checkpoint():
-        _start_encoder(config, model, source, columns, cached, extractor)
+        _start_encoder(config, model, calibration_responses("Start of the encoder"))
 
     def batches_from(start):
         def shard(shards, index):
@@ -129,6 +133,7 @@ def train(
         print(f"Continued from step {start}.")
     if not folder.writes:
         return {}
+    model.fit_equalizers(calibration_responses("Covariances"))
     return _report(config, folder, training, extractor, held_out, columns)
 
 
@@ -153,8 +158,8 @@ class _EnergyWatch:
         return parts
 
 
-def _start_encoder(config, model, source, columns, cached, extractor) -> None:
-    """Sets the running mean, and the encoder unless it starts from chance, from maps of training images."""
+def _calibration_responses(config, model, source, columns, cached, extractor, purpose: str):
+    """Yields linear responses, at some cells, of training images of all classes, with the class of each."""
     plan = joint_input.calibration_plan(config, source, columns)
     if cached is not None:
         cached.fill(extractor, plan)
@@ -163,17 +168,17 @@ def _start_encoder(config, model, source, columns, cached, extractor) -> None:
         images = weak_labels.planned_images(
             source, plan, config.image_size, augment=False, fixed_views=True
         )
-        batches = images.map(lambda batch: batch["image"])
+        batches = images.map(lambda batch: extractor.taps(batch["image"]))
+    bar = tqdm(batches, total=len(plan.image_index), desc=purpose, unit=" batches", leave=False)
+    for taps, class_index in zip(bar, plan.class_index, strict=True):
+        linear = model.linear_responses([tf.cast(tap, tf.float32) for tap in taps])
+        yield linear[:, ::_CALIBRATION_STRIDE, ::_CALIBRATION_STRIDE].numpy(), class_index
+
+
+def _start_encoder(config, model, responses) -> None:
+    """Sets the running mean, and the encoder unless it starts from chance, from maps of training images."""
     kernel = model.autoencoder.kernel.numpy()
-    maps = (
-        joint_report.stacked_maps(
-            model, taps if cached is not None else extractor(taps), _CALIBRATION_STRIDE
-        )
-        for taps in tqdm(
-            batches, total=len(plan.image_index), desc="Start of the encoder", unit=" batches"
-        )
-    )
-    fitted = model.fit_encoder(maps)
+    fitted = model.fit_encoder(model.gamma_maps(linear).numpy() for linear, _ in responses)
     if config.encoder_start == "random":
         model.autoencoder.kernel.assign(kernel)
     else:

@@ -10,6 +10,7 @@ import tensorflow as tf
 from anchornet_tf import pca
 from anchornet_tf.backbone import Backbone
 from anchornet_tf.layers.anchor_bank import RESPONSES, AnchorBank, factored_convolution
+from anchornet_tf.layers.equalizer import Equalizer
 from anchornet_tf.layers.hypercolumn import Hypercolumn, stack
 from anchornet_tf.layers.tied_autoencoder import TiedAutoencoder
 from anchornet_tf.models import anchornet_folder
@@ -36,6 +37,8 @@ class AnchorNet(keras.Model):
         image_size: int or (height, width) that the model was trained at; a record, nothing is resized.
         dimensions: int. Channels kept of each tap.
         noise: float. Share of the channels that the autoencoder loses in training.
+        equalization: float. Strength of the maps that even out the descriptors (see `Equalizer`); they are the identity
+            until `fit_equalizers` is called, and 0 keeps the paper's descriptors.
         encoder_initializer: of the autoencoder's kernel.
         weights: the trunk's: as in `Backbone`, or a `Backbone` to share.
 
@@ -59,6 +62,7 @@ class AnchorNet(keras.Model):
         image_size: int | tuple[int, int] = 224,
         dimensions: int = pca.DIMENSIONS,
         noise: float = 0.25,
+        equalization: float = 0.25,
         encoder_initializer="orthogonal",
         weights: Trunk = "imagenet",
         **kwargs,
@@ -77,6 +81,7 @@ class AnchorNet(keras.Model):
         self.image_size = image_size if isinstance(image_size, int) else tuple(image_size)
         self.dimensions = dimensions
         self.noise = noise
+        self.equalization = equalization
         self.encoder_initializer = keras.initializers.get(encoder_initializer)
 
         self.backbone = weights if isinstance(weights, Backbone) else Backbone(weights)
@@ -88,6 +93,13 @@ class AnchorNet(keras.Model):
             latent_filters, noise, kernel_initializer=self.encoder_initializer, name="autoencoder"
         )
         self.autoencoder.build((None, None, None, num_filters * len(self.classes)))
+        self.code_equalizer = Equalizer(equalization, name="code_equalizer")
+        self.code_equalizer.build((None, latent_filters))
+        self.bank_equalizers = [
+            Equalizer(equalization, name=f"equalizer_{name}") for name in self.classes
+        ]
+        for equalizer in self.bank_equalizers:
+            equalizer.build((None, num_filters))
         self.built = True
 
     @classmethod
@@ -167,26 +179,32 @@ class AnchorNet(keras.Model):
         """Returns the residual hypercolumn `(batch, height / 4, width / 4, 3 * dimensions)`."""
         return stack(self.taps(images))
 
-    def class_responses(self, images, class_name: str, response: str = "whitened") -> tf.Tensor:
+    def class_responses(self, images, class_name: str, response: str = "equalized") -> tf.Tensor:
         """Returns the responses of one class's bank, `(batch, height / 4, width / 4, num_filters)`.
 
         Args:
             images: `(batch, height, width, 3)`.
             class_name: one of `classes`.
-            response: `"whitened"` (the descriptor of the class), `"softplus"` (the paper's maps) or `"linear"`.
+            response: `"equalized"` (the descriptor of the class: whitened and evened out), `"whitened"`, `"softplus"`
+                (the paper's maps) or `"linear"`.
 
         Raises:
             ValueError: for an unknown class or response.
         """
         bank = self.bank(class_name)
-        if response not in RESPONSES:
+        if response not in (*RESPONSES, "equalized"):
             raise ValueError(
-                f"Expected a response of {', '.join(RESPONSES)}. Received: {response!r}"
+                f"Expected a response of {', '.join(RESPONSES)}, equalized. Received: {response!r}"
             )
         linear = bank.linear(self.taps(images))
         if response == "softplus":
             return tf.nn.softplus(linear)
-        return bank.whiten(linear) if response == "whitened" else linear
+        if response == "linear":
+            return linear
+        whitened = bank.whiten(linear)
+        if response == "whitened":
+            return whitened
+        return self.bank_equalizers[self.classes.index(class_name)](whitened)
 
     def linear_responses(self, taps) -> tf.Tensor:
         """Returns F_k * Phi of all banks, class after class, from taps as `taps` gives them.
@@ -211,7 +229,11 @@ class AnchorNet(keras.Model):
 
     def features(self, images) -> tf.Tensor:
         """Returns the class-agnostic descriptor `(batch, height / 4, width / 4, latent_filters)`."""
-        return self.autoencoder(self.stacked_maps(images))
+        return self.describe(self.stacked_maps(images))
+
+    def describe(self, stacked_maps) -> tf.Tensor:
+        """Returns the class-agnostic descriptor of maps as `stacked_maps` gives them."""
+        return self.code_equalizer(self.autoencoder(stacked_maps))
 
     def call(self, images):
         return self.features(images)
@@ -239,6 +261,34 @@ class AnchorNet(keras.Model):
         fitted = moments.fit(self.latent_filters)
         self.autoencoder.set_components(fitted.components, fitted.mean)
         return fitted
+
+    def fit_equalizers(self, batches: Iterable[tuple[np.ndarray, np.ndarray]]) -> None:
+        """Evens out the descriptors of all classes and the class-agnostic one.
+
+        Args:
+            batches: iterable of `(linear_responses, class_index)`: responses `(n, ..., classes * num_filters)` as
+                `linear_responses` gives them, whole or a choice of their cells, of images of objects, and the class
+                `(n,)` of each. Every class must come.
+
+        Raises:
+            ValueError: where a class never came.
+        """
+        code = pca.StreamingMoments(self.latent_filters)
+        own = [pca.StreamingMoments(self.num_filters) for _ in self.classes]
+        for responses, class_index in batches:
+            maps = self.gamma_maps(tf.convert_to_tensor(responses))
+            code.update(self.autoencoder(maps).numpy().reshape(-1, self.latent_filters))
+            by_class = np.reshape(responses, (len(responses), -1, len(own), self.num_filters))
+            for cells, index in zip(by_class, class_index, strict=True):
+                own[index].update(self.banks[index].whiten(cells[:, index]).numpy())
+        unseen = [
+            name for name, moments in zip(self.classes, own, strict=True) if not moments.count
+        ]
+        if unseen:
+            raise ValueError(f"Expected images of every class. Received: none of {unseen}")
+        self.code_equalizer.fit(code.statistics()[1])
+        for equalizer, moments in zip(self.bank_equalizers, own, strict=True):
+            equalizer.fit(moments.statistics()[1])
 
     def save_folder(
         self,
@@ -305,6 +355,7 @@ class AnchorNet(keras.Model):
             "image_size": size if isinstance(size, int) else list(size),
             "dimensions": self.dimensions,
             "noise": self.noise,
+            "equalization": self.equalization,
         }
 
     def get_config(self):

@@ -139,6 +139,9 @@ def _head_variables(model) -> dict:
     layers = {f"pca/{name}": projection for name, projection in projections}
     layers |= {f"bank/{name}": model.bank(name) for name in model.classes}
     layers["autoencoder"] = model.autoencoder
+    layers["code_equalizer"] = model.code_equalizer
+    equalizers = zip(model.classes, model.bank_equalizers, strict=True)
+    layers |= {f"equalizer/{name}": equalizer for name, equalizer in equalizers}
     return {
         f"{name}/{variable.name}": variable
         for name, layer in layers.items()
@@ -149,7 +152,7 @@ def _head_variables(model) -> dict:
 def _stored(name: str, variable, dtype: str) -> np.ndarray:
     array = np.asarray(variable, np.float32)
     # A variance is the small difference of a square and a squared mean, which half precision would drown.
-    if array.ndim == 1:
+    if not name.endswith("kernel"):
         return array
     with np.errstate(over="ignore"):
         stored = array.astype(dtype)

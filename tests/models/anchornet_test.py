@@ -92,7 +92,37 @@ def test_responses_of_one_class(model, files):
     taps = model.taps(images)
     for response in ("linear", "softplus", "whitened"):
         _close(model.class_responses(images, "cow", response), files[1].bank(response)(taps))
+    # Nothing was evened out yet.
     _close(model.class_responses(images, "bird"), files[0].bank("whitened")(taps))
+
+
+def test_equalizers_even_out_what_the_descriptors_do_on_training_images(
+    files, projections, backbone
+):
+    model = _model(files, projections, backbone, gamma="whitened")
+    images = _images(96, 96, batch=4)
+    linear = model.linear_responses(model.taps(images)).numpy()
+    whitened = [
+        bank.whiten(linear[..., 3 * i : 3 * i + 3]).numpy() for i, bank in enumerate(model.banks)
+    ]
+    code = model(images).numpy()
+    classes = np.array([0, 1, 1, 0])
+    model.fit_equalizers([(linear[:2], classes[:2]), (linear[2:], classes[2:])])
+
+    def expected(values, seen):
+        cells = seen.reshape(-1, seen.shape[-1])
+        covariance = np.cov(cells.T, bias=True)
+        covariance /= np.trace(covariance) / len(covariance)
+        variance, directions = np.linalg.eigh(covariance)
+        return values @ (directions * np.maximum(variance, 1e-3) ** -0.25) @ directions.T
+
+    _close(model(images), expected(code, code))
+    for index, name in enumerate(CLASSES):
+        seen = whitened[index][classes == index]
+        _close(model.class_responses(images, name), expected(whitened[index], seen))
+        _close(model.class_responses(images, name, "whitened"), whitened[index])
+    with pytest.raises(ValueError, match="every class. Received: none of \\['cow'\\]"):
+        model.fit_equalizers([(linear, np.zeros(4, int))])
 
 
 @pytest.mark.parametrize("size", [(32, 32), (33, 70)])
@@ -198,7 +228,7 @@ def test_half_precision_is_for_kernels_only(model, backbone, known_trunk, tmp_pa
     model.save_folder(tmp_path / "half", dtype="float16")
     with np.load(tmp_path / "half" / "heads.npz") as archive:
         dtypes = {name: archive[name].dtype for name in archive.files}
-    assert len(dtypes) == 3 * 2 + 2 * 4 + 2
+    assert len(dtypes) == 3 * 2 + 2 * 4 + 2 + 3, "PCA, banks, autoencoder, equalizers"
     for name, dtype in dtypes.items():
         assert dtype == (np.float16 if name.endswith("kernel") else np.float32), name
     loaded = AnchorNet.load_folder(tmp_path / "half", weights=backbone)

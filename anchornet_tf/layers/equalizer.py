@@ -1,0 +1,82 @@
+"""A fixed linear map that evens out how strongly the directions of a descriptor vary."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+# Directions that hardly vary hold rounding and little else: they must not be blown up.
+_LEAST_VARIANCE = 1e-3
+
+
+@keras.saving.register_keras_serializable(package="anchornet_tf")
+class Equalizer(keras.layers.Layer):
+    """Multiplies a descriptor with C^-strength, C its covariance over images of objects.
+
+    Filters that see much the same vary together, and the few directions in which all of them vary decide what is
+    nearest to what. With strength 1/2 every direction varies alike (whitening), which raises noise as well; 1/4 is
+    halfway between that and leaving the descriptor as it is, and matches best. The identity until `fit` is called.
+
+    Args:
+        strength: float from 0 (the identity) to 0.5 (whitening).
+
+    Input shape: `(..., channels)`, centred.
+    Output shape: `(..., channels)`.
+
+    Example:
+        equalizer = Equalizer()
+        equalizer.fit(np.cov(training_descriptors.T))
+        descriptors = equalizer(descriptors)
+    """
+
+    def __init__(self, strength: float = 0.25, **kwargs):
+        super().__init__(**kwargs)
+        if not 0 <= strength <= 0.5:
+            raise ValueError(f"`strength` must be between 0 and 0.5. Received: {strength}")
+        self.strength = strength
+
+    def build(self, input_shape):
+        channels = input_shape[-1]
+        if channels is None:
+            raise ValueError(f"Expected a known number of channels. Received: {tuple(input_shape)}")
+        self.matrix = self.add_weight(
+            name="matrix", shape=(channels, channels), initializer="identity", trainable=False
+        )
+
+    def fit(self, covariance: np.ndarray) -> None:
+        """Sets the map for descriptors of this covariance.
+
+        Args:
+            covariance: `(channels, channels)`, symmetric.
+
+        Raises:
+            ValueError: for another shape, values that are not finite, or descriptors that do not vary.
+        """
+        covariance = np.asarray(covariance, np.float64)
+        channels = self.matrix.shape[0] if self.built else len(covariance)
+        if covariance.shape != (channels, channels):
+            raise ValueError(
+                f"Expected a covariance of shape {(channels, channels)}. Received: {covariance.shape}"
+            )
+        scale = np.trace(covariance) / channels
+        if not np.isfinite(covariance).all() or scale <= 0:
+            raise ValueError(
+                f"Expected a finite covariance with a positive trace. Received: mean variance {scale}"
+            )
+        variance, directions = np.linalg.eigh(covariance / scale)
+        factors = np.maximum(variance, _LEAST_VARIANCE) ** -self.strength
+        if not self.built:
+            self.build((None, channels))
+            self.built = True
+        self.matrix.assign(((directions * factors) @ directions.T).astype(np.float32))
+
+    def call(self, descriptor):
+        return tf.matmul(descriptor, tf.convert_to_tensor(self.matrix))
+
+    def compute_output_shape(self, input_shape):
+        return tuple(input_shape)
+
+    def compute_output_spec(self, descriptor):
+        return keras.KerasTensor(descriptor.shape, dtype=self.compute_dtype)
+
+    def get_config(self):
+        return {**super().get_config(), "strength": self.strength}
