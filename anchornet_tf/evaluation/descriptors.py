@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from anchornet_tf import files
 from anchornet_tf.features.registry import DESCRIPTORS, Descriptor
+from anchornet_tf.models import presets
 
 _AGNOSTIC, _OF_CLASS = "anchornet", "anchornet-class"
 
@@ -16,7 +17,8 @@ class Descriptors:
     """Makes descriptors by name.
 
     Args:
-        model: folder of an AnchorNet, for `"anchornet"` and `"anchornet-class"`.
+        model: folder of an AnchorNet or name of a preset, for `"anchornet"` and `"anchornet-class"`. The default preset
+            where neither model nor banks are named.
         banks: folder of `<class>.npz` banks as `trainers.stage1` writes them, for `"anchornet-class"` where there
             is no model. The `pca.npz` beside the folder is the one that they were trained on.
         image_size: int or None. What a network resizes images to, see `DeepDescriptor`.
@@ -30,7 +32,9 @@ class Descriptors:
         image_size: int | None = 224,
         options: Mapping | None = None,
     ):
-        self._model_folder = pathlib.Path(model) if model else None
+        if not (model or banks) and presets.DEFAULT in presets.preset_names():
+            model = presets.DEFAULT
+        self._model_folder = presets.find(model) if model else None
         self._banks_folder = pathlib.Path(banks) if banks else None
         self._image_size = image_size
         self._options = dict(options or {})

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import pathlib
 
 import numpy as np
 import tensorflow as tf
@@ -9,6 +10,7 @@ import tensorflow as tf
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.layers import hypercolumn
 from anchornet_tf.layers.anchor_bank import AnchorBank
+from anchornet_tf.models import presets
 from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.models.bank_file import BankFile
 from anchornet_tf.models.tap_extractor import TapExtractor
@@ -26,6 +28,18 @@ def _default_extractor() -> TapExtractor:
     return TapExtractor()
 
 
+@functools.cache
+def _preset(name: str) -> AnchorNet:
+    """Presets stay as they are: one copy for all descriptors of a process, with the trunk that all share."""
+    return presets.load(name, weights=_default_extractor().backbone)
+
+
+def _loaded(model: str | os.PathLike) -> AnchorNet:
+    if str(model) in presets.preset_names() and presets.find(model) != pathlib.Path(model):
+        return _preset(str(model))
+    return presets.load(model)
+
+
 class DeepDescriptor:
     """Descriptors of a network on a regular grid of each image.
 
@@ -39,7 +53,8 @@ class DeepDescriptor:
         extractor: `TapExtractor` to use, or None for the ImageNet trunk with the PCA that comes with the package. A
             model has its own.
         batch_size: int. Images a pass of the network.
-        model: for `"anchornet"`, and for `"anchornet-class"` in place of a bank: an `AnchorNet` or the folder of one.
+        model: for `"anchornet"`, and for `"anchornet-class"` in place of a bank: an `AnchorNet`, the folder of one or
+            the name of a preset; None for the preset `"voc20"`.
         class_name: which bank of the model to take, for `"anchornet-class"`.
 
     Example:
@@ -61,14 +76,14 @@ class DeepDescriptor:
             raise ValueError(f"Expected one of {', '.join(NAMES)}. Received: {name!r}")
         if batch_size < 1:
             raise ValueError(f"`batch_size` must be a positive integer. Received: {batch_size}")
+        if model is None and (name == AGNOSTIC_NAME or (class_name and bank is None)):
+            model = presets.DEFAULT
         _check_network(name, bank, extractor, model, class_name)
         self.name = name
         self.image_size = (image_size, image_size) if isinstance(image_size, int) else image_size
         self.batch_size = batch_size
         self._class_name = class_name
-        self._model = (
-            AnchorNet.load_folder(model) if isinstance(model, str | os.PathLike) else model
-        )
+        self._model = _loaded(model) if isinstance(model, str | os.PathLike) else model
         if self._model is None:
             self._extractor = extractor or _default_extractor()
             self._bank = _as_bank(bank, self._extractor)

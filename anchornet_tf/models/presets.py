@@ -3,8 +3,8 @@
 import os
 import pathlib
 
-from anchornet_tf.models.anchornet import AnchorNet
-
+# What is used where no model is named.
+DEFAULT = "voc20"
 # A preset is a folder of `AnchorNet.save_folder` in here; its name is the folder's.
 _PRESETS = pathlib.Path(__file__).with_name("presets")
 _CONFIG = "config.json"
@@ -36,8 +36,8 @@ def find(folder_or_preset: str | os.PathLike) -> pathlib.Path:
     )
 
 
-def load(folder_or_preset: str | os.PathLike, **options) -> AnchorNet:
-    """Returns a trained model.
+def load(folder_or_preset: str | os.PathLike, **options):
+    """Returns a trained model, an `AnchorNet`.
 
     Args:
         folder_or_preset: a folder that `AnchorNet.save_folder` wrote, or the name of a preset.
@@ -50,4 +50,7 @@ def load(folder_or_preset: str | os.PathLike, **options) -> AnchorNet:
         model = anchornet_tf.load("runs/stage2/model")
         descriptors = model(images)
     """
+    # Names can be looked up without TensorFlow.
+    from anchornet_tf.models.anchornet import AnchorNet
+
     return AnchorNet.load_folder(find(folder_or_preset), **options)

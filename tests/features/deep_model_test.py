@@ -51,9 +51,9 @@ def test_a_folder_serves_as_the_model(model, tmp_path):
 @pytest.mark.parametrize(
     "name, given, message",
     [
-        ("anchornet", (), "Expected a model and no bank for the descriptor 'anchornet'"),
         ("anchornet", ("model", "class_name"), "Expected a model and no bank"),
         ("anchornet", ("model", "bank"), "Expected a model and no bank"),
+        ("anchornet-class", (), "Expected a bank, or a model with a class_name"),
         ("anchornet-class", ("model",), "Expected a bank, or a model with a class_name"),
         ("anchornet-class", ("bank", "class_name"), "Expected a bank, or a model"),
         ("anchornet-class", ("model", "class_name", "bank"), "Expected a bank, or a model"),
