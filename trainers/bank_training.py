@@ -6,10 +6,14 @@ import keras
 import tensorflow as tf
 
 from anchornet_tf.layers.anchor_bank import AnchorBank
+from anchornet_tf.layers.equalizer import Equalizer
 from anchornet_tf.losses.discriminability import auxiliary_loss, discriminability_loss
 from anchornet_tf.losses.diversity import filter_diversity_loss, response_diversity_loss
-from anchornet_tf.pca import DIMENSIONS
+from anchornet_tf.pca import DIMENSIONS, StreamingMoments
 from trainers.config import Stage1Config
+
+# Neighbouring cells say the same: covariances need not see all of them.
+_STRIDE = 2
 
 
 class BankTraining:
@@ -81,6 +85,26 @@ class BankTraining:
                 response_maps, config.sigma
             )
         return parts
+
+    def equalizers(self, batches) -> dict[str, Equalizer]:
+        """Returns what evens out the whitened responses of each bank.
+
+        Args:
+            batches: a few elements of the input of one replica.
+        """
+        moments = {name: StreamingMoments(self.config.num_filters) for name in self.banks}
+        for element in batches:
+            taps = [tf.cast(tap, tf.float32) for tap in self.taps_of(element)]
+            slots = len(taps[0]) // (len(self.banks) + 1)
+            for index, (name, bank) in enumerate(self.banks.items()):
+                own = [tap[index * slots : (index + 1) * slots] for tap in taps]
+                cells = bank.whiten(bank.linear(own))[:, ::_STRIDE, ::_STRIDE]
+                moments[name].update(cells.numpy().reshape(-1, self.config.num_filters))
+        fitted = {}
+        for name, moment in moments.items():
+            fitted[name] = Equalizer(name=f"equalizer_{name}")
+            fitted[name].fit(moment.statistics()[1])
+        return fitted
 
     def _replica_step(self, element) -> dict[str, tf.Tensor]:
         taps = [tf.cast(tap, tf.float32) for tap in self.taps_of(element)]

@@ -19,6 +19,7 @@ from trainers.config import Stage1Config
 from trainers.run_folder import RunFolder
 
 _SUMMARY = "summary.json"
+_EQUALIZED_IMAGES = 48  # Of each class, behind the covariance of its responses.
 
 
 def train(
@@ -106,7 +107,14 @@ def train(
         print(f"Continued from step {start}.")
     if not folder.writes:
         return {}
-    return _report(config, folder, training, extractor, projections.digest(), held_out, columns)
+    # The last batches, which are there already where taps are cached.
+    first = max(0, config.steps - -(-_EQUALIZED_IMAGES // (config.batch_size // 2)))
+    equalizers = training.equalizers(bank_input.shard(config, source, cached, first, 1, 0))
+    record = dataclasses.asdict(config)
+    for name, bank in training.banks.items():
+        file = BankFile.of(bank, name, projections.digest(), record, equalizers[name])
+        file.save(folder.path / "banks" / f"{name}.npz")
+    return _report(config, folder, training, extractor, held_out, columns)
 
 
 def _shown_taps(config, source, columns, extractor, most: int = 4) -> dict:
@@ -120,10 +128,7 @@ def _shown_taps(config, source, columns, extractor, most: int = 4) -> dict:
     return taps
 
 
-def _report(config, folder, training, extractor, pca_digest, source, columns) -> dict:
-    record = dataclasses.asdict(config)
-    for name, bank in training.banks.items():
-        BankFile.of(bank, name, pca_digest, record).save(folder.path / "banks" / f"{name}.npz")
+def _report(config, folder, training, extractor, source, columns) -> dict:
     held_out = bank_report.held_out_taps(source, columns, extractor, config.image_size)
     summary = {"steps": config.steps, "classes": {}}
     for (name, bank), column in zip(training.banks.items(), columns, strict=True):

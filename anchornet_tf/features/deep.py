@@ -153,7 +153,7 @@ def _check_network(name, bank, extractor, model, class_name) -> None:
         )
 
 
-def _as_bank(bank, extractor: TapExtractor) -> AnchorBank | None:
+def _as_bank(bank, extractor: TapExtractor):
     if bank is None or isinstance(bank, AnchorBank):
         return bank
     file = bank if isinstance(bank, BankFile) else BankFile.load(bank)
@@ -162,4 +162,4 @@ def _as_bank(bank, extractor: TapExtractor) -> AnchorBank | None:
             f"Expected a bank trained on the extractor's PCA {extractor.pca_digest}; give the run's pca.npz to "
             f"`TapExtractor`. Received: a bank of PCA {file.pca_digest}"
         )
-    return file.bank("whitened")
+    return file.descriptor()

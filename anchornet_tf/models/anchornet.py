@@ -139,9 +139,11 @@ class AnchorNet(keras.Model):
             **options,
         )
         model.hypercolumn_layer.set_pca(projections)
-        for bank, file in zip(model.banks, banks, strict=True):
+        for bank, equalizer, file in zip(model.banks, model.bank_equalizers, banks, strict=True):
             for name, array in file.arrays.items():
                 getattr(bank, name).assign(array)
+            if file.equalizer is not None:
+                equalizer.matrix.assign(file.equalizer)
         return model
 
     @classmethod

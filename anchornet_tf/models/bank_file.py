@@ -10,8 +10,10 @@ import numpy as np
 
 from anchornet_tf import files
 from anchornet_tf.layers.anchor_bank import AnchorBank
+from anchornet_tf.layers.equalizer import Equalizer
 
 _ARRAYS = ("kernel", "bias", "running_mean", "running_square")
+_EQUALIZER = "equalizer"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,18 +25,28 @@ class BankFile:
         arrays: kernel `(3, 3, depth, filters)`, bias, running_mean and running_square `(filters,)`.
         pca_digest: str, identifies the projections that the filters expect.
         record: dict, the configuration of the training.
+        equalizer: `(filters, filters)`, evens out the whitened responses, see `Equalizer`; None for the identity.
     """
 
     class_name: str
     arrays: dict[str, np.ndarray]
     pca_digest: str
     record: dict
+    equalizer: np.ndarray | None = None
 
     @classmethod
-    def of(cls, bank: AnchorBank, class_name: str, pca_digest: str, record: dict) -> "BankFile":
-        """Takes the values of a layer."""
+    def of(
+        cls,
+        bank: AnchorBank,
+        class_name: str,
+        pca_digest: str,
+        record: dict,
+        equalizer: Equalizer | None = None,
+    ) -> "BankFile":
+        """Takes the values of layers."""
         arrays = {name: np.asarray(getattr(bank, name)) for name in _ARRAYS}
-        return cls(class_name, arrays, pca_digest, record)
+        matrix = None if equalizer is None else np.asarray(equalizer.matrix)
+        return cls(class_name, arrays, pca_digest, record, matrix)
 
     def bank(self, response: str = "whitened") -> AnchorBank:
         """Returns a layer with these values."""
@@ -46,6 +58,16 @@ class BankFile:
             getattr(bank, name).assign(self.arrays[name])
         return bank
 
+    def descriptor(self):
+        """Returns a function of taps to the descriptor of the class: responses, whitened and evened out."""
+        bank = self.bank("whitened")
+        if self.equalizer is None:
+            return bank
+        equalizer = Equalizer(name=f"equalizer_{self.class_name}")
+        equalizer.build((None, len(self.equalizer)))
+        equalizer.matrix.assign(self.equalizer)
+        return lambda taps: equalizer(bank(taps))
+
     def save(self, path: str | os.PathLike) -> None:
         """Writes a `.npz` file, whole or not at all."""
         about = {
@@ -53,10 +75,11 @@ class BankFile:
             "pca_digest": self.pca_digest,
             "record": self.record,
         }
+        arrays = dict(self.arrays)
+        if self.equalizer is not None:
+            arrays[_EQUALIZER] = self.equalizer
         with files.atomic_file(path) as temporary:
-            np.savez(
-                temporary, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **self.arrays
-            )
+            np.savez(temporary, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "BankFile":
@@ -74,8 +97,9 @@ class BankFile:
             with np.load(path) as archive:
                 about = json.loads(archive["about"].tobytes())
                 arrays = {name: archive[name] for name in _ARRAYS}
+                equalizer = archive[_EQUALIZER] if _EQUALIZER in archive.files else None
         except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
             raise ValueError(
                 f"Expected the file of a bank made by `python -m trainers.stage1` ({error}). Received: {path}"
             ) from error
-        return cls(arrays=arrays, **about)
+        return cls(arrays=arrays, equalizer=equalizer, **about)

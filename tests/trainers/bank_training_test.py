@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from anchornet_tf.layers.equalizer import Equalizer
 from anchornet_tf.losses.discriminability import auxiliary_loss, discriminability_loss
 from anchornet_tf.losses.diversity import filter_diversity_loss, response_diversity_loss
 from tests.repository.tree import ROOT
@@ -71,6 +72,22 @@ def test_banks_of_different_classes_start_differently(tmp_path):
     )
     kernels = [bank.kernel.numpy() for bank in training.banks.values()]
     assert np.abs(kernels[0] - kernels[1]).max() > 0.01
+
+
+def test_equalizers_come_from_the_classs_own_images():
+    config = synthetic.small_config(steps=3)
+    training = bank_training.BankTraining(config, tf.distribute.get_strategy(), lambda taps: taps)
+    batches = list(synthetic.shard(config, 0, 1, 0))
+    fitted = training.equalizers(batches)
+    for index, (name, bank) in enumerate(training.banks.items()):
+        own = [
+            bank.whiten(bank.linear([tap[4 * index : 4 * index + 4] for tap in taps]))
+            for taps in batches
+        ]
+        cells = np.concatenate(own)[:, ::2, ::2].reshape(-1, 3)
+        expected = Equalizer()
+        expected.fit(np.cov(cells.T, bias=True))
+        np.testing.assert_allclose(fitted[name].matrix, expected.matrix, rtol=1e-4, atol=1e-5)
 
 
 def test_without_diversity_its_parts_are_absent(tmp_path):
