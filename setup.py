@@ -24,12 +24,16 @@ REQUIRED = [
 ]
 EXTRAS = {
     "hub": ["tensorflow-hub>=0.16.1", "tf-keras>=2.21"],
-    "serving": ["tensorflow-serving-api>=2.19", "grpcio>=1.66", "requests>=2.32"],
+    "serving": ["tensorflow-serving-api>=2.21", "grpcio>=1.66", "requests>=2.32"],
     "proposals": ["opencv-contrib-python-headless>=4.10"],
     "dev": [
         "opencv-contrib-python-headless>=4.10",
+        # Independent consumers of what is exported, for the tests.
+        "openvino>=2025.0",
+        "ovmsclient>=2023.1",
         "pytest>=8",
         "pytest-timeout>=2.3",
+        "pyyaml>=6",
         "ruff>=0.9",
     ],
 }
@@ -43,7 +47,10 @@ setuptools.setup(
     license="Apache-2.0",
     python_requires=">=3.11",
     packages=setuptools.find_packages(include=["anchornet_tf*", "trainers*", "export*"]),
-    package_data={"anchornet_tf": ["**/*.npz", "**/*.json"]},
+    package_data={
+        "anchornet_tf": ["**/*.npz", "**/*.json", "models/presets/*/*.md"],
+        "export": ["deploy/*", "cpp/*"],
+    },
     install_requires=REQUIRED,
     extras_require=EXTRAS,
     classifiers=[

@@ -22,6 +22,7 @@ _HOMES = {
     "ResponseDiversity": "anchornet_tf.losses.diversity",
     "TapExtractor": "anchornet_tf.models.tap_extractor",
     "TiedAutoencoder": "anchornet_tf.layers.tied_autoencoder",
+    "load": "anchornet_tf.models.presets",
     "match_pair": "anchornet_tf.matching.api",
     "match_many": "anchornet_tf.matching.api",
 }

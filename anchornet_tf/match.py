@@ -25,10 +25,10 @@ from anchornet_tf.matching.registry import MATCHERS
 from anchornet_tf.pretrained import WeightsUnavailable
 
 _FEATURES = flags.DEFINE_enum(
-    "features", "hc", DESCRIPTORS.names, "What to compare: the descriptor of the images."
+    "features", "anchornet", DESCRIPTORS.names, "What to compare: the descriptor of the images."
 )
 _MATCHER = flags.DEFINE_enum(
-    "matcher", "nearest", MATCHERS.names, "How to compare: the method that finds the matches."
+    "matcher", "hough", MATCHERS.names, "How to compare: the method that finds the matches."
 )
 _OPTION = flags.DEFINE_multi_string(
     "option",

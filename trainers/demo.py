@@ -1,4 +1,4 @@
-"""The main job on the embedded data: trains a bank for birds, matches two held-out birds with it, draws the result.
+"""The main job on the embedded data: both stages of training, a match of two held-out animals, an export.
 
     python -m trainers.demo --workdir=runs/demo
 
@@ -12,8 +12,11 @@ import pathlib
 from absl import app, flags
 
 _WORKDIR = flags.DEFINE_string("workdir", "runs/demo", "Folder of everything that the demo makes.")
-_CLASS = flags.DEFINE_string("class", "bird", "Class of PASCAL VOC to train.")
-_STEPS = flags.DEFINE_integer("steps", 150, "Steps of stage 1.", 1)
+_CLASSES = flags.DEFINE_list(
+    "classes", ["bird", "cow"], "Classes of PASCAL VOC to train; the first is shown."
+)
+_STEPS = flags.DEFINE_integer("steps", 120, "Steps of stage 1.", 1)
+_JOINT_STEPS = flags.DEFINE_integer("joint_steps", 10, "Steps of stage 2.", 1)
 
 
 def main(argv):
@@ -25,46 +28,82 @@ def main(argv):
     from anchornet_tf.evaluation import keypoint_sets
     from anchornet_tf.evaluation.keypoint_transfer import nearest_keypoint_pck
     from anchornet_tf.features.registry import get_descriptor
-    from trainers import stage1_run
-    from trainers.config import Stage1Config
+    from trainers import stage1_run, stage2_run
+    from trainers.config import Stage1Config, Stage2Config
 
     workdir = pathlib.Path(_WORKDIR.value)
-    name = _CLASS.value
-    run = workdir / f"stage1-{name}"
-    stage1_run.train(Stage1Config(classes=(name,), steps=_STEPS.value, views=1), run)
+    name = _CLASSES.value[0]
+    stage1, stage2 = workdir / "stage1", workdir / "stage2"
+    config = Stage1Config(
+        classes=tuple(_CLASSES.value),
+        steps=_STEPS.value,
+        batch_size=8,
+        views=1,
+        learning_rate=0.2,
+    )
+    stage1_run.train(config, stage1)
+    config = Stage2Config(
+        banks=(str(stage1),),
+        steps=_JOINT_STEPS.value,
+        batch_size=8,
+        latent_filters=config.num_filters,
+        calibration_images=40,
+        freeze_trunk=True,
+    )
+    stage2_run.train(config, stage2)
 
     images = keypoint_sets.parts_world([name])[name, name]
-    bank = run / "banks" / f"{name}.npz"
+    model = anchornet_tf.load(stage2 / "model")
     describe = {
         "hypercolumn": get_descriptor("hc"),
-        "anchors": get_descriptor("anchornet-class", bank=bank),
+        f"anchors of {name}s": get_descriptor("anchornet-class", model=model, class_name=name),
+        "anchors of all": get_descriptor("anchornet", model=model),
     }
     print(
         f"\nKeypoints of held-out {name}s carried over by nearest neighbours, PCK at 0.05 / 0.1 of the object's size:"
     )
     for title, descriptor in describe.items():
-        tight, loose = nearest_keypoint_pck(
-            images, descriptor([image.image for image in images])
-        ).mean(axis=0)
-        print(f"  {title:<12} {tight:.3f} / {loose:.3f}")
+        maps = descriptor([image.image for image in images])
+        tight, loose = nearest_keypoint_pck(images, maps).mean(axis=0)
+        print(f"  {title:<16} {tight:.3f} / {loose:.3f}")
 
     a, b = max(
         itertools.permutations(range(len(images)), 2), key=lambda pair: _telling(images, *pair)
     )
     shared = images[a].visible & images[b].visible
-    flow = anchornet_tf.match_pair(images[a].image, images[b].image, describe["anchors"], "hough")
+    pair = images[a].image, images[b].image
+    flow = anchornet_tf.match_pair(*pair, describe["anchors of all"], "hough")
     flow.save(workdir / "flow.npz")
-    figure = viz.plot_summary(images[a].image, images[b].image, flow, images[a].points[shared])
+    figure = viz.plot_summary(*pair, flow, images[a].points[shared])
     with files.atomic_file(workdir / "match.png") as temporary:
         figure.savefig(temporary, dpi=110)
-    print(f"\nModel:    {bank}")
+    exported = _export(model, stage2 / "model", workdir / "exported", images[a].image)
+    print(f"\nModel:    {stage2 / 'model'}")
+    print(f"Exported: {exported}")
     print(f"Flow:     {workdir / 'flow.npz'}")
-    print(f"Filters:  {run / 'pictures' / (name + '.png')}")
+    print(f"Filters:  {stage1 / 'pictures' / (name + '.png')}")
     print(f"Picture:  {workdir / 'match.png'}")
     print(
-        "Next:     python -m anchornet_tf.match YOUR_A.jpg YOUR_B.jpg --features=anchornet-class "
-        f"--option=bank={bank} --matcher=hough"
+        "Next:     python -m anchornet_tf.match YOUR_A.jpg YOUR_B.jpg --features=anchornet --matcher=hough "
+        f"--option=model={stage2 / 'model'}"
     )
+
+
+def _export(model, folder: pathlib.Path, base: pathlib.Path, image) -> pathlib.Path:
+    """Exports what was trained and checks that what is loaded again says the same."""
+    import numpy as np
+    import tensorflow as tf
+
+    from export.archive import export_folder
+
+    version = export_folder(str(folder), str(base))
+    expected = model(image[None]).numpy()
+    received = tf.saved_model.load(version)(tf.constant(image[None])).numpy()
+    difference = np.abs(received - expected).max() / np.abs(expected).max()
+    print(f"\nThe SavedModel, loaded again, differs from the model by {difference:.1e}.")
+    if not difference < 1e-4:
+        raise RuntimeError(f"Expected an export that agrees to 1e-4. Received: {difference}")
+    return version
 
 
 def _telling(images, a: int, b: int) -> tuple[int, float]:

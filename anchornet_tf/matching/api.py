@@ -17,8 +17,8 @@ MEMORY_LIMIT = 2 * 1024**3
 def match_pair(
     image_a,
     image_b,
-    features: str | Descriptor = "hc",
-    matcher: str | Matcher = "nearest",
+    features: str | Descriptor = "anchornet",
+    matcher: str | Matcher = "hough",
     **options,
 ) -> Flow:
     """Finds for every pixel of one image its match in another.
@@ -43,7 +43,7 @@ def match_pair(
     Example:
 
     ```python
-    flow = match_pair("cat.jpg", "dog.jpg", matcher="hough")
+    flow = match_pair("cat.jpg", "dog.jpg")
     points_in_dog = flow.transfer_points([[120, 80], [64, 200]])  # (x, y)
     dog_as_cat = flow.warp(PIL.Image.open("dog.jpg"))
     ```
@@ -57,8 +57,8 @@ def match_pair(
 def match_many(
     pairs: Sequence[tuple[Hashable, Hashable]],
     images: Mapping | Sequence,
-    features: str | Descriptor = "hc",
-    matcher: str | Matcher = "nearest",
+    features: str | Descriptor = "anchornet",
+    matcher: str | Matcher = "hough",
     *,
     progress: bool = True,
     memory_limit: int = MEMORY_LIMIT,

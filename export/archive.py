@@ -1,0 +1,98 @@
+"""Versions of an exported model: SavedModels in numbered folders."""
+
+import json
+import os
+import pathlib
+import tempfile
+
+import tensorflow as tf
+
+from anchornet_tf import files
+from anchornet_tf.models import presets
+from export import model_card
+from export.servable import Servable
+
+# Of stage 2, for models that have no record of their training.
+_DEFAULT_WEIGHTS = {"weight_div_a": 100.0, "weight_div_encoder": 100.0}
+
+
+def save(
+    model,
+    output: str | os.PathLike,
+    *,
+    matcher: str = "nearest",
+    weights: dict[str, float] | None = None,
+    record: dict | None = None,
+    card: str | None = None,
+) -> pathlib.Path:
+    """Writes the next version of a model.
+
+    Args:
+        model: `AnchorNet`.
+        output: folder of the versions.
+        matcher: `"nearest"` or `"hough"`, for the signatures that match.
+        weights: `weight_div_a` and `weight_div_encoder` of the regularization losses; those that are missing are taken
+            from the record, else they are 100.
+        record: JSON values on how the model was trained, kept among the assets.
+        card: text of the model card; None makes one from the configuration.
+
+    Returns:
+        the folder of the new version.
+    """
+    weights = {**_DEFAULT_WEIGHTS, **_recorded_weights(record), **(weights or {})}
+    servable = Servable(model, **weights, matcher=matcher)
+    settings = {"matcher": matcher, **weights, "record": record or {}}
+    with tempfile.TemporaryDirectory() as folder:
+        assets = model_card.write_assets(pathlib.Path(folder), model, settings, card)
+        for name, path in assets.items():
+            setattr(servable, name, tf.saved_model.Asset(path))
+        return _write_version(
+            pathlib.Path(output),
+            lambda path: tf.saved_model.save(servable, str(path), servable.signatures()),
+        )
+
+
+def versions(base: str | os.PathLike) -> list[int]:
+    """Returns the versions in a folder, oldest first: its sub-folders whose names are numbers."""
+    base = pathlib.Path(base)
+    names = [path.name for path in base.iterdir() if path.is_dir()] if base.is_dir() else []
+    return sorted(int(name) for name in names if name.isascii() and name.isdigit())
+
+
+def _write_version(base, write) -> pathlib.Path:
+    while True:
+        path = base / str(max(versions(base), default=0) + 1)
+        try:
+            with files.atomic_folder(path) as temporary:
+                write(temporary)
+            return path
+        except FileExistsError:
+            # Another process may have finished this version first; anything else in the way is for the user to see.
+            if not path.is_dir():
+                raise
+
+
+def _recorded_weights(record) -> dict[str, float]:
+    """Finds the weights of the training in a record, at its top or one level below."""
+    record = record or {}
+    levels = [*(value for value in record.values() if isinstance(value, dict)), record]
+    return {
+        name: float(level[name]) for level in levels for name in _DEFAULT_WEIGHTS if name in level
+    }
+
+
+def export_folder(model: str, output: str, trunk: str = "imagenet", **options) -> pathlib.Path:
+    """Exports the model of a folder or a preset, with the record and the model card that it has.
+
+    Args:
+        model: folder or preset, as in `anchornet_tf.load`.
+        output: folder of the versions.
+        trunk: the `weights` of `AnchorNet.load_folder`.
+        **options: `matcher` and `weights` of `save`.
+    """
+    folder = presets.find(model)
+    network = presets.load(folder, weights=trunk)
+    record = json.loads((folder / "config.json").read_text()).get("record")
+    card = folder / "model_card.md"
+    text = card.read_text() if card.is_file() else None
+    return save(network, output, record=record, card=text, **options)

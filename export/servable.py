@@ -1,0 +1,236 @@
+"""A trained model as one TensorFlow object: a TF-Hub Reusable SavedModel, a Keras layer and a TF Serving servable."""
+
+import tensorflow as tf
+
+from anchornet_tf.backbone import MINIMUM_SIZE
+from anchornet_tf.layers.anchor_bank import factored_convolution
+from anchornet_tf.losses.diversity import filter_diversity_loss
+from anchornet_tf.models.anchornet import AnchorNet
+from export import graph_matching
+from export.image_bytes import decode_batch
+
+_DTYPES = (tf.float32, tf.uint8)
+
+
+class Servable(tf.train.Checkpoint):
+    """What `tf.saved_model.save` writes: functions, variables and losses under the names that loaders look for.
+
+    Functions take and return tensors with the batch first, all of them: TF Serving joins requests along it. Images are
+    RGB from 0 to 255, float32 or uint8. Batch normalisation keeps its statistics, whatever `training` says.
+
+    Args:
+        model: `AnchorNet`.
+        weight_div_a: float. Of L_DivA of the banks, their mean, as in the training of the whole network.
+        weight_div_encoder: float. Of L_DivA of the class-agnostic layer.
+        matcher: `"nearest"` or `"hough"`, what `match` and `match_points` use.
+
+    Raises:
+        ValueError: for another matcher.
+
+    Attributes:
+        variables: all `tf.Variable`s.
+        trainable_variables: those that training moves.
+        regularization_losses: functions without arguments, each a term of the loss: one a bank, then the encoder's.
+    """
+
+    # Not a tf.Module: the attributes that TF-Hub asks for are properties there, which are not saved.
+    def __init__(
+        self,
+        model: AnchorNet,
+        weight_div_a: float = 100.0,
+        weight_div_encoder: float = 100.0,
+        matcher: str = "nearest",
+    ):
+        super().__init__()
+        size = model.image_size
+        self._size = (size, size) if isinstance(size, int) else tuple(size)
+        self._matcher = graph_matching.check_matcher(matcher)
+        self._names = model.classes
+        self.variables = [variable.value for variable in model.variables]
+        self.trainable_variables = [variable.value for variable in model.trainable_variables]
+        share = weight_div_a / len(model.banks)
+        self.regularization_losses = [_diversity(bank.kernel, share) for bank in model.banks]
+        self.regularization_losses += [_diversity(model.autoencoder.kernel, weight_div_encoder)]
+
+        # The trunk is traced once and called by every other function. The model itself is not an attribute: it would
+        # be saved with everything that Keras hangs on it.
+        images = tf.TensorSpec((None, None, None, 3), tf.float32)
+        self._taps = tf.function(model.taps, input_signature=[images], autograph=False)
+        self._describe = tf.function(
+            lambda images: model.describe(
+                model.gamma_maps(model.linear_responses(self._taps(images)))
+            ),
+            input_signature=[images],
+            autograph=False,
+        )
+        self._class_maps = _class_maps_function(model)
+        self._trace()
+
+    @tf.function(autograph=False)
+    def __call__(self, image, training=False):
+        """Returns descriptors `(batch, height / 4, width / 4, latent_filters)`; `training` changes nothing."""
+        return self._describe(_checked(image))
+
+    @tf.function(autograph=False)
+    def serve(self, image):
+        """The call without `training`, under the name that `keras.layers.TFSMLayer` looks for first."""
+        return self._describe(_checked(image))
+
+    @tf.function(autograph=False)
+    def features(self, image):
+        """Returns the descriptors under the name "features"."""
+        return {"features": self._describe(_checked(image))}
+
+    @tf.function(autograph=False)
+    def class_responses(self, inputs):
+        """Returns the descriptor of a class: the responses of its bank, whitened and evened out.
+
+        Args:
+            inputs: dict of `image` and `class_name` `(batch,)`, a class for each image.
+
+        Returns:
+            dict of `responses` `(batch, height / 4, width / 4, num_filters)` and `class_names` `(batch, classes)`:
+            all that the model knows.
+        """
+        image, class_name = inputs["image"], inputs["class_name"]
+        names = tf.constant(self._names)
+        is_class = tf.equal(class_name[:, tf.newaxis], names)  # (batch, classes)
+        check = tf.debugging.Assert(
+            tf.reduce_all(tf.reduce_any(is_class, axis=1)),
+            [
+                f"Expected classes of {', '.join(self._names)}. Received: class_name =",
+                class_name,
+            ],
+            summarize=10,
+        )
+        with tf.control_dependencies([check]):
+            index = tf.argmax(is_class, axis=1, output_type=tf.int32)
+        responses = self._class_maps(self._taps(_checked(image)), index)
+        return {
+            "responses": responses,
+            "class_names": tf.tile(names[tf.newaxis], (tf.shape(image)[0], 1)),
+        }
+
+    @tf.function(autograph=False)
+    def from_bytes(self, image_bytes):
+        """Returns the descriptors of JPEG or PNG files `(batch,)` of any sizes, resized to the model's image size.
+
+        Returns:
+            dict of `features` and `image_size` `(batch, 2)`: (height, width) of each file.
+        """
+        images, sizes = decode_batch(image_bytes, self._size)
+        return {"features": self._describe(images), "image_size": sizes}
+
+    @tf.function(autograph=False)
+    def match(self, inputs):
+        """Matches every pixel of `source` to `target`, both `(batch, height, width, 3)`, of different sizes if need be.
+
+        Returns:
+            dict of `flow` `(batch, height, width, 2)`, (dy, dx) in pixels, and `confidence` `(batch, height, width)`.
+        """
+        flow, confidence = graph_matching.spread(self._matched(inputs))
+        return {"flow": flow, "confidence": confidence}
+
+    @tf.function(autograph=False)
+    def match_points(self, inputs):
+        """Carries `points` `(batch, n, 2)`, (x, y) pixels of `source`, to `target`.
+
+        Returns:
+            dict of `points` `(batch, n, 2)`, (x, y) pixels of the target, and `confidence` `(batch, n)`.
+        """
+        points, confidence = graph_matching.transfer_points(self._matched(inputs), inputs["points"])
+        return {"points": points, "confidence": confidence}
+
+    def _matched(self, inputs):
+        # Two pixels as in `anchornet_tf.image_io`: images are resized for the network.
+        source, target = (_checked(inputs[name], minimum=2) for name in ("source", "target"))
+        return graph_matching.match_images(
+            self._describe, source, target, self._size, self._matcher
+        )
+
+    def signatures(self) -> dict:
+        """Returns the functions that a server offers, by name; an input has one dtype there.
+
+        `serving_default` takes float images; all others uint8, a quarter of the bytes.
+        """
+        return {
+            "serving_default": self.features.get_concrete_function(_image(tf.float32)),
+            "features": self.features.get_concrete_function(_image(tf.uint8)),
+            "class_responses": self.class_responses.get_concrete_function(_of_class(tf.uint8)),
+            "from_bytes": self.from_bytes.get_concrete_function(_BYTES),
+            "match": self.match.get_concrete_function(_pair(tf.uint8)),
+            "match_points": self.match_points.get_concrete_function(_pair(tf.uint8) | _POINTS),
+        }
+
+    def _trace(self) -> None:
+        """Makes the variants that a loaded object will know: it cannot trace any further ones."""
+        for dtype in _DTYPES:
+            for training in (False, True):
+                self.__call__.get_concrete_function(_image(dtype), training=training)
+            self.serve.get_concrete_function(_image(dtype))
+            self.features.get_concrete_function(_image(dtype))
+            self.class_responses.get_concrete_function(_of_class(dtype))
+            self.match.get_concrete_function(_pair(dtype))
+            self.match_points.get_concrete_function(_pair(dtype) | _POINTS)
+
+
+def _image(dtype, name="image"):
+    return tf.TensorSpec((None, None, None, 3), dtype, name)
+
+
+def _of_class(dtype):
+    return {"image": _image(dtype), "class_name": tf.TensorSpec((None,), tf.string, "class_name")}
+
+
+def _pair(dtype):
+    return {name: _image(dtype, name) for name in ("source", "target")}
+
+
+_BYTES = tf.TensorSpec((None,), tf.string, "image_bytes")
+_POINTS = {"points": tf.TensorSpec((None, None, 2), tf.float32, "points")}
+
+
+def _checked(image, minimum=MINIMUM_SIZE):
+    """Returns images as float32; images that are too small or not finite end the call."""
+    size = tf.shape(image)[1:3]
+    check = tf.debugging.Assert(
+        tf.reduce_all(size >= minimum),
+        [f"Expected images of at least {minimum} pixels a side. Received: (height, width) =", size],
+    )
+    with tf.control_dependencies([check]):
+        image = tf.cast(image, tf.float32)
+    return tf.debugging.check_numerics(image, "Expected finite pixel values. Received: image")
+
+
+def _diversity(kernel, weight):
+    return tf.function(lambda: weight * filter_diversity_loss(kernel), input_signature=[])
+
+
+def _class_maps_function(model):
+    """Returns a function of taps and a class for each image to the descriptor of that class."""
+
+    def class_maps(taps, index):
+        biases = tf.stack([tf.convert_to_tensor(bank.bias) for bank in model.banks])
+        statistics = zip(*(bank.statistics() for bank in model.banks), strict=True)
+        means, deviations = (tf.stack(parts) for parts in statistics)  # (classes, filters)
+        # (classes, filters, filters)
+        equalizers = tf.stack([tf.convert_to_tensor(e.matrix) for e in model.bank_equalizers])
+
+        def one_image(values):
+            row, *of_image = values
+            # A choice, not a gather: the kernels of all classes together are large to copy.
+            kernel = tf.switch_case(
+                row, [lambda bank=bank: tf.convert_to_tensor(bank.kernel) for bank in model.banks]
+            )
+            linear = factored_convolution(
+                [tap[tf.newaxis] for tap in of_image], kernel, biases[row]
+            )
+            return tf.matmul((linear[0] - means[row]) / deviations[row], equalizers[row])
+
+        return tf.map_fn(
+            one_image,
+            (index, *taps),
+            fn_output_signature=tf.TensorSpec((None, None, model.num_filters), tf.float32),
+        )
+
+    return class_maps

@@ -1,0 +1,84 @@
+"""One small model, exported once for all tests of this folder."""
+
+import io
+import json
+import pathlib
+
+import numpy as np
+import PIL.Image
+import pytest
+
+from anchornet_tf.datasets import parts_world
+from anchornet_tf.models.anchornet import AnchorNet
+from export import archive
+
+CLASSES = ("bird", "cow", "car")
+WEIGHTS = {"weight_div_a": 7.0, "weight_div_encoder": 5.0}
+
+
+@pytest.fixture(scope="session")
+def model():
+    """A model with a random trunk; every statistic differs from its start."""
+    model = AnchorNet(CLASSES, 4, latent_filters=8, dimensions=8, image_size=(64, 96), weights=None)
+    rng = np.random.default_rng(0)
+    for bank in model.banks:
+        mean = rng.normal(size=4)
+        bank.running_mean.assign(mean)
+        bank.running_square.assign(mean**2 + rng.uniform(0.5, 2, size=4))
+        bank.bias.assign(rng.normal(size=4))
+    model.autoencoder.running_mean.assign(rng.normal(size=12))
+    for equalizer in (*model.bank_equalizers, model.code_equalizer):
+        matrix = np.eye(equalizer.matrix.shape[0])
+        equalizer.matrix.assign(matrix + rng.normal(0, 0.1, matrix.shape))
+    return model
+
+
+@pytest.fixture(scope="session")
+def model_folder(model, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("folder") / "model"
+    model.save_folder(folder, record=WEIGHTS)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def exported(model, model_folder, tmp_path_factory) -> pathlib.Path:
+    """The folder of the first version."""
+    record = json.loads((model_folder / "config.json").read_text())["record"]
+    return archive.save(model, tmp_path_factory.mktemp("base"), record=record)
+
+
+@pytest.fixture(scope="session")
+def loaded(exported):
+    import tensorflow as tf
+
+    return tf.saved_model.load(str(exported))
+
+
+def _bird(seed, size):
+    image = PIL.Image.fromarray(parts_world.draw("bird", seed).image)
+    return np.asarray(image.resize(size[::-1], PIL.Image.Resampling.BILINEAR))
+
+
+@pytest.fixture(scope="session")
+def image_a():
+    """uint8 `(71, 90, 3)`."""
+    return _bird(3, (71, 90))
+
+
+@pytest.fixture(scope="session")
+def image_b():
+    """uint8 `(120, 83, 3)`."""
+    return _bird(8, (120, 83))
+
+
+@pytest.fixture(scope="session")
+def encode():
+    """Returns a function from an image, or a PIL image, to the bytes of a file."""
+
+    def to_bytes(image, form, **options):
+        image = image if isinstance(image, PIL.Image.Image) else PIL.Image.fromarray(image)
+        buffer = io.BytesIO()
+        image.save(buffer, form, **options)
+        return buffer.getvalue()
+
+    return to_bytes

@@ -1,0 +1,21 @@
+"""Uses an exported model with TensorFlow alone: plain_tensorflow.py MODEL, in a folder with in.npz."""
+
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+# Installed or not, an import of the package fails from here on.
+for name in ("anchornet_tf", "export", "trainers"):
+    assert name not in sys.modules
+    sys.modules[name] = None
+
+loaded = tf.saved_model.load(sys.argv[1])
+given = np.load("in.npz")
+images, target = given["images"], given["target"]
+np.savez(
+    "out.npz",
+    call=loaded(images),
+    features=loaded.signatures["features"](image=images)["features"],
+    flow=loaded.signatures["match"](source=images, target=target)["flow"],
+)
