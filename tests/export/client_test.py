@@ -17,6 +17,9 @@ from export.transports import ServerError
 from tests.export import model_server
 from tests.repository.tree import ROOT
 
+# Seconds: the first call of a signature compiles it, on a machine that may have other things to do.
+PATIENCE = 280
+
 
 @pytest.fixture(scope="module")
 def servable(exported):
@@ -37,7 +40,7 @@ def server(request, servable):
 
 @pytest.fixture
 def client(server):
-    with Client(server) as client:
+    with Client(server, timeout=PATIENCE) as client:
         yield client
 
 
@@ -80,7 +83,7 @@ def test_retries_until_the_model_is_there(client, servable, image_a):
 def test_gives_up_with_what_the_server_said(server, servable, image_a):
     servable.failures = 10
     with (
-        Client(server, retries=1) as client,
+        Client(server, timeout=PATIENCE, retries=1) as client,
         pytest.raises(ServerError, match=f"{server}.*the model is still loading") as caught,
     ):
         client.features(image_a)
@@ -124,7 +127,7 @@ def test_bad_arguments(options):
 
 def test_messages_may_be_larger_than_grpc_allows_by_default(servable, image_b):
     large = np.asarray(PIL.Image.fromarray(image_b).resize((1300, 1200)))
-    with model_server.grpc_server(servable) as address, Client(address) as client:
+    with model_server.grpc_server(servable) as address, Client(address, timeout=PATIENCE) as client:
         flow = client.match(large, image_b)  # 4.7 MB there, 18.7 MB back.
     assert flow.shape == (1200, 1300)
 
@@ -134,7 +137,14 @@ def test_command(servable, image_a, image_b, tmp_path):
     for path, image in zip(paths, (image_a, image_b), strict=True):
         PIL.Image.fromarray(image).save(path)
     with model_server.rest_server(servable) as address:
-        command = [sys.executable, "-m", "export.client", f"--server={address}", *map(str, paths)]
+        command = [
+            sys.executable,
+            "-m",
+            "export.client",
+            f"--server={address}",
+            f"--timeout={PATIENCE}",
+            *map(str, paths),
+        ]
         picture = f"--output={tmp_path / 'match.png'}"
         for extra in (["--points=10,20 30,40"], [picture], ["--points=1000,20"]):
             result = subprocess.run(
