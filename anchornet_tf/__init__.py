@@ -12,6 +12,7 @@ _HOMES = {
     "AnchorNet": "anchornet_tf.models.anchornet",
     "Backbone": "anchornet_tf.backbone",
     "BankFile": "anchornet_tf.models.bank_file",
+    "Equalizer": "anchornet_tf.layers.equalizer",
     "FilterDiversity": "anchornet_tf.losses.diversity",
     "PCAProjection": "anchornet_tf.layers.pca_projection",
     "Hypercolumn": "anchornet_tf.layers.hypercolumn",
