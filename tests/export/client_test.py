@@ -167,7 +167,7 @@ def test_an_independent_client_agrees(servable, model, image_a):
         client = ovmsclient.make_grpc_client(address)
         assert sorted(client.get_model_metadata("anchornet")["inputs"]) == ["image"]
         assert client.get_model_status("anchornet")[1]["state"] == "AVAILABLE"
-        answer = client.predict({"image": images}, "anchornet")
+        answer = client.predict({"image": images}, "anchornet", timeout=PATIENCE)
         with pytest.raises(ovmsclient.tfs_compat.base.errors.InvalidInputError, match="32 pixels"):
-            client.predict({"image": images[:, :8]}, "anchornet")
+            client.predict({"image": images[:, :8]}, "anchornet", timeout=PATIENCE)
     np.testing.assert_allclose(answer, model(images), atol=1e-5)
