@@ -177,6 +177,8 @@ def shifted_interpolation(small, large) -> tf.Tensor:
         that cell lies outside (SAME padding).
     """
     # Resizing the identity gives exactly the weights that `tf.image.resize` uses for the hypercolumn.
-    matrix = tf.image.resize(tf.eye(small)[..., None], (large, small))[..., 0]
+    # (`tf.eye` would do, but OpenVINO does not know the operation that it makes.)
+    identity = tf.one_hot(tf.range(small), small)
+    matrix = tf.image.resize(identity[..., None], (large, small))[..., 0]
     padded = tf.pad(matrix, [[1, 1], [0, 0]])
     return tf.stack([padded[:-2], padded[1:-1], padded[2:]], axis=-1)
