@@ -23,7 +23,7 @@ _MODEL = flags.DEFINE_string(
 )
 _OUTPUT = flags.DEFINE_string("output", None, "Folder of the versions; made where it is missing.")
 _MATCHER = flags.DEFINE_enum(
-    "matcher", "nearest", ["nearest", "hough"], "What the match signatures use."
+    "matcher", "hough", ["nearest", "hough"], "What the match signatures use."
 )
 _WEIGHT_DIV_A = flags.DEFINE_float(
     "weight_div_a",
