@@ -13,10 +13,9 @@ import tensorflow as tf
 from tensorflow.core.framework import tensor_pb2
 
 from export import warmup
+from tests.export.agreement import assert_flows_agree
 from tests.repository.tree import ROOT
 
-# The random trunk tells neighbouring cells apart so poorly that rounding moves a match by this much.
-PIXELS = 1e-2
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 
 
@@ -61,7 +60,7 @@ def test_layer_of_keras_3_can_match(exported, loaded, image_a, image_b):
     layer = keras.layers.TFSMLayer(str(exported), call_endpoint="match")
     pair = {"source": image_a[None], "target": image_b[None]}
     floats = {name: image.astype(np.float32) for name, image in pair.items()}
-    _close(layer(floats)["flow"], loaded.signatures["match"](**pair)["flow"], PIXELS)
+    assert_flows_agree(layer(floats)["flow"], loaded.signatures["match"](**pair)["flow"])
 
 
 @pytest.mark.slow
@@ -93,7 +92,7 @@ def test_fresh_process_without_the_package(exported, images, expected, image_b, 
     _close(results["call"], expected)
     _close(results["features"], expected)
     again = loaded.signatures["match"](source=images, target=np.stack([image_b, image_b]))
-    _close(results["flow"], again["flow"], PIXELS)
+    assert_flows_agree(results["flow"], again["flow"])
 
 
 @pytest.mark.slow
@@ -168,8 +167,8 @@ def test_cpp_runs_every_signature(exported, loaded, program, every_input, tmp_pa
             if value.dtype == tf.string:
                 assert outputs[signature, name].tolist() == value.numpy().tolist()
             else:
-                tolerance = PIXELS if signature.startswith("match") else 1e-5
-                _close(outputs[signature, name], value, tolerance)
+                agree = assert_flows_agree if signature.startswith("match") else _close
+                agree(outputs[signature, name], value)
 
 
 @pytest.mark.slow

@@ -7,9 +7,8 @@ import tensorflow as tf
 import anchornet_tf
 from anchornet_tf.losses.diversity import filter_diversity_loss
 from export.servable import Servable
+from tests.export.agreement import assert_flows_agree
 
-# The random trunk tells neighbouring cells apart so poorly that rounding moves a match by this much.
-PIXELS = 1e-2
 INVALID = tf.errors.InvalidArgumentError
 
 
@@ -61,7 +60,7 @@ def _python_flow(model, image_a, image_b):
 def test_match_is_match_pair(model, loaded, image_a, image_b):
     flow = _python_flow(model, image_a, image_b)
     answer = loaded.signatures["match"](source=image_a[None], target=image_b[None])
-    _close(answer["flow"][0], flow.displacement, PIXELS)
+    assert_flows_agree(answer["flow"][0], flow.displacement)
     _close(answer["confidence"][0], flow.confidence)
     assert np.abs(flow.displacement).max() > 5
 
@@ -82,7 +81,7 @@ def test_points_are_carried_as_by_the_flow(model, loaded, image_a, image_b):
     expected = _python_flow(model, image_a, image_b).transfer_points(points)
     given = {"source": image_a[None], "target": image_b[None], "points": tf.constant([points])}
     answer = loaded.signatures["match_points"](**given)
-    _close(answer["points"][0], expected, PIXELS)
+    assert_flows_agree(answer["points"][0], expected)
     assert answer["confidence"].shape == (1, 5)
 
 
