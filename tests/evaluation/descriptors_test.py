@@ -21,6 +21,7 @@ def test_a_model_serves_both_kinds_and_is_read_once(made, tmp_path, monkeypatch)
     from anchornet_tf.models.anchornet import AnchorNet
 
     read = []
+    (tmp_path / "config.json").touch()
     monkeypatch.setattr(AnchorNet, "load_folder", lambda folder: read.append(folder) or "network")
     descriptors = Descriptors(model=tmp_path, image_size=96)
     descriptors.describe("anchornet", "car")
@@ -32,6 +33,15 @@ def test_a_model_serves_both_kinds_and_is_read_once(made, tmp_path, monkeypatch)
         ("anchornet-class", {"image_size": 96, "model": "network", "class_name": "bird"}),
     ]
     assert read == [tmp_path]
+
+
+def test_the_default_preset_serves_where_nothing_is_named(made, monkeypatch):
+    descriptors = Descriptors()
+    descriptors.check("anchornet", ["car"])
+    descriptors.check("anchornet-class", ["car"])
+    assert len(descriptors.identity("anchornet")["weights"]) == 16
+    with pytest.raises(ValueError, match="a preset of .*voc20.*Received: 'nothing'"):
+        Descriptors(model="nothing")
 
 
 def test_descriptors_without_a_network_get_their_own_options_alone(made):

@@ -12,6 +12,7 @@ from anchornet_tf.evaluation.descriptors import Descriptors, unknown_options
 from anchornet_tf.evaluation.journal import Journal
 from anchornet_tf.evaluation.proposal_store import ProposalStore
 from anchornet_tf.features.feature_map import FeatureMap
+from anchornet_tf.models import presets
 from tests.evaluation.made_up import PROTOCOL, benchmark
 
 
@@ -128,11 +129,12 @@ def test_descriptors_of_a_class_see_the_images_of_that_class_alone(tmp_path):
         )
 
 
-def test_what_cannot_work_is_found_early(tmp_path):
+def test_what_cannot_work_is_found_early(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="matcher and a measure that go together"):
         _grid(tmp_path, measures=("regions",))
     with pytest.raises(ValueError, match="must be one of none.*Received: 'best'"):
         _grid(tmp_path, matchers=("best",))
+    monkeypatch.setattr(presets, "_PRESETS", tmp_path / "none")
     with pytest.raises(ValueError, match="anchornet needs a model"):
         Descriptors().check("anchornet", ["car"])
     with pytest.raises(ValueError, match="anchornet-class needs banks or a model"):

@@ -3,12 +3,10 @@
 import json
 
 import pytest
-from absl import flags
-from absl.testing import flagsaver
 
 from tests.trainers import synthetic_joint
 from tests.trainers.stage1_test import _run
-from trainers import reproduce, stage1_run, stage2_run
+from trainers import reproduce_run, stage1_run, stage2_run
 
 
 def test_help_reads():
@@ -37,12 +35,8 @@ def calls(monkeypatch):
 
 @pytest.mark.parametrize("setting", ["short", "paper"])
 def test_runs_of_the_recipe(setting, calls, tmp_path):
-    if not flags.FLAGS.is_parsed():
-        flags.FLAGS(["test", "--data=parts_world"])
-    values = {"data": "parts_world", "workdir": str(tmp_path), "setting": setting, "seed": 4}
-    with flagsaver.flagsaver(**values):
-        reproduce.main(["reproduce"])
-        reproduce.main(["reproduce"])
+    for _ in range(2):
+        assert reproduce_run.run("parts_world", tmp_path, setting, seed=4) == tmp_path / "model"
     names, configurations = zip(*calls, strict=True)
     assert names == ("stage1", "without_diversity", "stage2") * 2, "the trainers know what is done"
     whole, ablation, joint = configurations[:3]
