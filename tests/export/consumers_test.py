@@ -102,9 +102,9 @@ def test_hub_layer_in_tf_keras(exported, images, expected, loaded, tmp_path):
     results = _run_program("hub_layer.py", tmp_path, exported, TF_USE_LEGACY_KERAS="1")
     _close(results["before"], expected)
     terms = [float(loss()) for loss in loaded.regularization_losses]
-    np.testing.assert_allclose(results["losses"], terms, rtol=1e-6)
+    np.testing.assert_allclose(results["losses"], terms, rtol=1e-5, atol=1e-7)
     # What tf_keras minimised is the error of the task plus exactly these terms.
-    np.testing.assert_allclose(results["total"] - results["task"], sum(terms), rtol=1e-5)
+    np.testing.assert_allclose(results["total"] - results["task"], sum(terms), rtol=1e-4)
     assert np.abs(results["after"] - expected).max() > 1e-3
     assert results["changed"] > 100 and results["statistics_changed"] == 0
 
