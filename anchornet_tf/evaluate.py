@@ -12,7 +12,6 @@ Finished pairs are kept in --output: the same command goes on where it was stopp
 worst pairs.
 """
 
-import ast
 import os
 import shlex
 import sys
@@ -21,6 +20,7 @@ from absl import app, flags
 
 from anchornet_tf.datasets.benchmarks.registry import BENCHMARKS
 from anchornet_tf.features.registry import DESCRIPTORS
+from anchornet_tf.lazy_registry import parse_option
 from anchornet_tf.matching.registry import MATCHERS
 from anchornet_tf.pretrained import WeightsUnavailable
 
@@ -120,7 +120,7 @@ def main(argv):
             model=_MODEL.value or None,
             banks=_BANKS.value or None,
             image_size=_IMAGE_SIZE.value or None,
-            options=dict(_parse_option(text) for text in _OPTION.value),
+            options=dict(parse_option(text) for text in _OPTION.value),
             workers=None if _WORKERS.value < 0 else _WORKERS.value,
             num_resamples=_BOOTSTRAP.value,
             resampled=_RESAMPLED.value,
@@ -173,16 +173,6 @@ def _next_command() -> list[str]:
         return _command(subset="report", output=None)
     tried = [name for name in ("nearest", "hough", "dsp", "lom") if name not in _MATCHER.value]
     return _command(matcher=[*_MATCHER.value, *tried[:1]], limit=None if tried else 40)
-
-
-def _parse_option(text: str) -> tuple[str, object]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise ValueError(f"--option must be NAME=VALUE. Received: {text!r}")
-    try:
-        return name, ast.literal_eval(value)
-    except (SyntaxError, ValueError):
-        return name, value  # Not a number, bool or tuple: a string.
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ afterwards:
     flow.transfer_points([[120, 80]])  # (x, y) in the source -> (x, y) in the target
 """
 
-import ast
 import os
 import shlex
 import sys
@@ -21,6 +20,7 @@ import sys
 from absl import app, flags
 
 from anchornet_tf.features.registry import DESCRIPTORS
+from anchornet_tf.lazy_registry import parse_option
 from anchornet_tf.matching.registry import MATCHERS
 from anchornet_tf.pretrained import WeightsUnavailable
 
@@ -53,7 +53,7 @@ def main(argv):
             f"Received: {' '.join(argv[1:]) or 'none'}"
         )
     try:
-        options = dict(_parse_option(text) for text in _OPTION.value)
+        options = dict(parse_option(text) for text in _OPTION.value)
         points = _parse_points(_POINTS.value)
         _run(argv[1], argv[2], options, points)
     # What the user can mend is said in one line; anything else keeps its traceback.
@@ -93,16 +93,6 @@ def _next_command(source_path, target_path, shape, points):
     if points is None:
         command += [f"--points={shape[1] // 2},{shape[0] // 2}"]
     return shlex.join(command)
-
-
-def _parse_option(text: str) -> tuple[str, object]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise ValueError(f"--option must be NAME=VALUE. Received: {text!r}")
-    try:
-        return name, ast.literal_eval(value)
-    except (SyntaxError, ValueError):
-        return name, value  # Not a number, bool or tuple: a string, for instance a path.
 
 
 def _parse_points(text: str) -> list[tuple[float, float]] | None:

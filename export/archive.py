@@ -6,6 +6,7 @@ import pathlib
 import tempfile
 
 import tensorflow as tf
+from absl import logging
 
 from anchornet_tf import files
 from anchornet_tf.models import presets
@@ -20,7 +21,7 @@ def save(
     model,
     output: str | os.PathLike,
     *,
-    matcher: str = "nearest",
+    matcher: str = "hough",
     weights: dict[str, float] | None = None,
     record: dict | None = None,
     card: str | None = None,
@@ -46,10 +47,7 @@ def save(
         assets = model_card.write_assets(pathlib.Path(folder), model, settings, card)
         for name, path in assets.items():
             setattr(servable, name, tf.saved_model.Asset(path))
-        return _write_version(
-            pathlib.Path(output),
-            lambda path: tf.saved_model.save(servable, str(path), servable.signatures()),
-        )
+        return _write_version(pathlib.Path(output), lambda path: _save_quietly(servable, str(path)))
 
 
 def versions(base: str | os.PathLike) -> list[int]:
@@ -57,6 +55,16 @@ def versions(base: str | os.PathLike) -> list[int]:
     base = pathlib.Path(base)
     names = [path.name for path in base.iterdir() if path.is_dir()] if base.is_dir() else []
     return sorted(int(name) for name in names if name.isascii() and name.isdigit())
+
+
+def _save_quietly(servable: Servable, path: str) -> None:
+    """TensorFlow tells pages about the names of captured variables, which are of no use to anybody."""
+    before = logging.get_verbosity()
+    logging.set_verbosity(logging.WARNING)
+    try:
+        tf.saved_model.save(servable, path, servable.signatures())
+    finally:
+        logging.set_verbosity(before)
 
 
 def _write_version(base, write) -> pathlib.Path:

@@ -39,7 +39,7 @@ class Servable(tf.train.Checkpoint):
         model: AnchorNet,
         weight_div_a: float = 100.0,
         weight_div_encoder: float = 100.0,
-        matcher: str = "nearest",
+        matcher: str = "hough",
     ):
         super().__init__()
         size = model.image_size

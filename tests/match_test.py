@@ -10,6 +10,7 @@ from absl import app, flags
 from absl.testing import flagsaver
 
 from anchornet_tf import match
+from anchornet_tf.lazy_registry import parse_option
 from anchornet_tf.matching.flow import Flow
 
 
@@ -103,10 +104,10 @@ def test_missing_images_and_wrong_counts(images, run):
 
 
 def test_values_of_options():
-    assert match._parse_option("a=3") == ("a", 3)
-    assert match._parse_option("a=(1, 2)") == ("a", (1, 2))
-    assert match._parse_option("a=True") == ("a", True)
-    assert match._parse_option("bank=runs/x=1.npz") == ("bank", "runs/x=1.npz")
+    assert parse_option("a=3") == ("a", 3)
+    assert parse_option("a=(1, 2)") == ("a", (1, 2))
+    assert parse_option("a=True") == ("a", True)
+    assert parse_option("bank=runs/x=1.npz") == ("bank", "runs/x=1.npz")
 
 
 def test_help_needs_no_tensorflow():

@@ -69,7 +69,7 @@ class JointTraining:
         # (batch, height, width, classes, filters)
         by_class = tf.reshape(linear, (shape[0], shape[1], shape[2], count, filters))
         own = tf.gather(by_class[:slots], class_index, axis=3, batch_dims=1)
-        others = tf.reshape(linear[slots:], (-1, shape[1], shape[2], count * filters))
+        others = linear[slots:]
         own_maps, other_maps = tf.nn.softplus(own), tf.nn.softplus(others)
         yes, no = tf.ones((slots,), tf.bool), tf.zeros((slots,), tf.bool)
         kernels = [tf.convert_to_tensor(bank.kernel) for bank in model.banks]

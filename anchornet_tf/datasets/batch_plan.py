@@ -74,11 +74,8 @@ def plan_batches(
     """
     check_numbers(batch_size, seed, start_step, num_steps, views)
     class_indices = check_class_indices(source, class_indices)
-    half = batch_size // 2
-    slots = shard_slots(batch_size, num_shards, shard_index)
-    # (steps, slots): how many images of the same kind were drawn before this one.
-    draws = np.arange(start_step, start_step + num_steps)[:, np.newaxis] * half
-    draws = draws + np.arange(shard_index * slots, (shard_index + 1) * slots)
+    draws = slot_draws(batch_size, start_step, num_steps, num_shards, shard_index)
+    slots = draws.shape[1]
 
     pools = [(index, np.flatnonzero(source.labels[:, index])) for index in class_indices]
     pools.append((seeded_draws.BACKGROUND_STREAM, np.flatnonzero(source.is_background)))
@@ -127,8 +124,13 @@ def all_views(num_images: int, views: int, seed: int) -> tuple[np.ndarray, np.nd
     return image_index, view, seeded_draws.view_seeds(image_index, view, seed)
 
 
-def shard_slots(batch_size: int, num_shards: int, shard_index: int) -> int:
-    """Returns how many images of one kind a worker draws of each batch.
+def slot_draws(
+    batch_size: int, start_step: int, num_steps: int, num_shards: int, shard_index: int
+) -> np.ndarray:
+    """Returns, for each slot of a worker's half batches, how many images of its kind were drawn before.
+
+    Returns:
+        int64 `(steps, slots)`.
 
     Raises:
         ValueError: where half a batch cannot be shared equally, or there is no such share.
@@ -139,7 +141,9 @@ def shard_slots(batch_size: int, num_shards: int, shard_index: int) -> int:
             "The shards must divide half a batch, and `shard_index` must be one of them. Received: "
             f"num_shards={num_shards}, shard_index={shard_index}, batch_size={batch_size}"
         )
-    return half // num_shards
+    slots = half // num_shards
+    before = np.arange(start_step, start_step + num_steps)[:, np.newaxis] * half
+    return before + np.arange(shard_index * slots, (shard_index + 1) * slots)
 
 
 def check_class_indices(source: ImageSource, class_indices: Sequence[int]) -> list[int]:

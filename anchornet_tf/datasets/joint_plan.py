@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from anchornet_tf.datasets import seeded_draws
-from anchornet_tf.datasets.batch_plan import check_class_indices, check_numbers, shard_slots
+from anchornet_tf.datasets.batch_plan import check_class_indices, check_numbers, slot_draws
 from anchornet_tf.datasets.image_source import ImageSource
 
 
@@ -62,11 +62,8 @@ def plan_joint_batches(
     """
     check_numbers(batch_size, seed, start_step, num_steps, views)
     class_indices = check_class_indices(source, class_indices)
-    half = batch_size // 2
-    slots = shard_slots(batch_size, num_shards, shard_index)
-    # (steps, slots): how many images of the same kind were drawn before this one.
-    draws = np.arange(start_step, start_step + num_steps)[:, np.newaxis] * half
-    draws = draws + np.arange(shard_index * slots, (shard_index + 1) * slots)
+    draws = slot_draws(batch_size, start_step, num_steps, num_shards, shard_index)
+    slots = draws.shape[1]
 
     class_count = len(class_indices)
     class_index = seeded_draws.draw_in_epochs(

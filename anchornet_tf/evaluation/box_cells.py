@@ -109,45 +109,16 @@ def match_algorithms(
         dict of algorithm to matches.
     """
     results = {}
+    of_boxes = pair.source_boxes, pair.target_boxes, pair.source_image.shape[:2], pair.target_size
     for algorithm in algorithms:
-        matcher = _ReadyMatcher(algorithm, **options)
-        confidence = matcher.confidence_of(pair)
+        matcher = ProposalFlowMatcher(algorithm, **options)
+        confidence = matcher.confidence_from_similarity(pair.similarity, *of_boxes)
         best, best_confidence = box_matching.match_boxes(confidence)
-        flow = matcher.dense(pair, confidence) if with_flow else None
+        flow = None
+        if with_flow:
+            flow = matcher.flow_from_confidence(confidence, *of_boxes, pair.source_image)
         results[algorithm] = BoxMatches(best, best_confidence, flow)
     return results
-
-
-class _ReadyMatcher(ProposalFlowMatcher):
-    """Proposal Flow from similarities in place of feature maps."""
-
-    _confidence: np.ndarray
-
-    def confidence_of(self, pair: BoxPair) -> np.ndarray:
-        boxes = pair.source_boxes, pair.target_boxes
-        appearance = box_matching.naive_appearance_matching(
-            pair.similarity, *boxes, self.aspect_filter
-        )
-        if self.algorithm == "phm":
-            sizes = pair.source_image.shape[:2], pair.target_size
-            return box_matching.probabilistic_hough_matching(appearance, *boxes, *sizes)
-        if self.algorithm == "lom":
-            return box_matching.local_offset_matching(appearance, *boxes, self.lom_variant)
-        return appearance
-
-    def dense(self, pair: BoxPair, confidence: np.ndarray) -> Flow:
-        self._confidence = confidence
-        blank = np.zeros((1, 1, 1), np.float32)
-        return self(
-            FeatureMap(blank, pair.source_image.shape[:2]),
-            FeatureMap(blank, pair.target_size),
-            source_image=pair.source_image,
-            source_boxes=pair.source_boxes,
-            target_boxes=pair.target_boxes,
-        )
-
-    def box_confidence(self, *_) -> np.ndarray:
-        return self._confidence
 
 
 def is_box_matcher(name: str) -> bool:

@@ -124,25 +124,49 @@ class ProposalFlowMatcher:
         source_boxes = check_boxes(source_boxes, "source_boxes")
         target_boxes = check_boxes(target_boxes, "target_boxes")
         confidence = self.box_confidence(source, target, source_boxes, target_boxes)
-        if confidence.size == 0:
-            nothing = np.zeros(source.image_size)
-            return Flow(np.zeros((*nothing.shape, 2)), target.image_size, nothing, nothing)
-        best, best_confidence = box_matching.match_boxes(confidence)
-        displacement, valid, pixel_confidence = displacement_from_boxes(
+        return self.flow_from_confidence(
+            confidence,
             source_boxes,
-            target_boxes[best],
-            best_confidence,
+            target_boxes,
             source.image_size,
             target.image_size,
+            source_image,
         )
-        valid = one_to_one(displacement, valid, pixel_confidence, target.image_size)
+
+    def flow_from_confidence(
+        self,
+        confidence: np.ndarray,
+        source_boxes: np.ndarray,
+        target_boxes: np.ndarray,
+        source_size: tuple[int, int],
+        target_size: tuple[int, int],
+        source_image: np.ndarray | None = None,
+    ) -> Flow:
+        """Returns the dense flow of matched boxes.
+
+        Args:
+            confidence: `(n_source, n_target)`, as `box_confidence` gives it.
+            source_boxes: `(n_source, 4)` boxes.
+            target_boxes: `(n_target, 4)` boxes.
+            source_size: (height, width) of the source image.
+            target_size: (height, width) of the target image.
+            source_image: uint8 `(height, width, 3)`, whose regions the smoothing follows, or None.
+        """
+        if confidence.size == 0:
+            nothing = np.zeros(source_size)
+            return Flow(np.zeros((*nothing.shape, 2)), target_size, nothing, nothing)
+        best, best_confidence = box_matching.match_boxes(confidence)
+        displacement, valid, pixel_confidence = displacement_from_boxes(
+            source_boxes, target_boxes[best], best_confidence, source_size, target_size
+        )
+        valid = one_to_one(displacement, valid, pixel_confidence, target_size)
         if self.smooth and valid.any():
             if source_image is None:
-                source_image = np.zeros((*source.image_size, 3), np.uint8)
+                source_image = np.zeros((*source_size, 3), np.uint8)
             displacement = static_dynamic_filter(displacement, valid, source_image)
-            displacement = _into_target(displacement, target.image_size)
+            displacement = _into_target(displacement, target_size)
             valid = np.ones_like(valid)
-        return Flow(displacement, target.image_size, valid, pixel_confidence)
+        return Flow(displacement, target_size, valid, pixel_confidence)
 
     def propose(self, image: np.ndarray | None, image_size: tuple[int, int]) -> np.ndarray:
         """Returns `(n, 4)` boxes of an image; those of the last images are remembered.
@@ -194,12 +218,25 @@ class ProposalFlowMatcher:
                 "boxes may become the best match of most. Consider centered=True.",
                 1,
             )
+        return self.confidence_from_similarity(
+            similarity, source_boxes, target_boxes, source.image_size, target.image_size
+        )
+
+    def confidence_from_similarity(
+        self,
+        similarity: np.ndarray,
+        source_boxes: np.ndarray,
+        target_boxes: np.ndarray,
+        source_size: tuple[int, int],
+        target_size: tuple[int, int],
+    ) -> np.ndarray:
+        """Returns what the algorithm makes of the boxes' similarities, `(n_source, n_target)` both."""
         confidence = box_matching.naive_appearance_matching(
             similarity, source_boxes, target_boxes, self.aspect_filter
         )
         if self.algorithm == "phm":
             return box_matching.probabilistic_hough_matching(
-                confidence, source_boxes, target_boxes, source.image_size, target.image_size
+                confidence, source_boxes, target_boxes, source_size, target_size
             )
         if self.algorithm == "lom":
             return box_matching.local_offset_matching(

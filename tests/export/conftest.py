@@ -46,7 +46,7 @@ def model_folder(model, tmp_path_factory):
 def exported(model, model_folder, tmp_path_factory) -> pathlib.Path:
     """The folder of the first version."""
     record = json.loads((model_folder / "config.json").read_text())["record"]
-    return archive.save(model, tmp_path_factory.mktemp("base"), record=record)
+    return archive.save(model, tmp_path_factory.mktemp("base"), matcher="nearest", record=record)
 
 
 @pytest.fixture(scope="session")
