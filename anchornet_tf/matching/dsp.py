@@ -30,11 +30,13 @@ from anchornet_tf.matching.spatial_pyramid import (
 
 # Constants of the published program. The last two are on the scale of SIFT descriptors.
 SEARCHES = ((20, 4), (4, 1))  # Radius and step in pixels of each pixel search.
-FEATURE_SCALE = 512.0  # Norm of a SIFT descriptor.
+AUTO_SCALE = "auto"
 TRUNCATION = 500.0  # Largest distance of two descriptors, and that to anything outside.
 PIXEL_DEFORMATION = 2.5  # Cost of one pixel of departure from the region's displacement.
 
 _MIN_SIDE = LEVEL_SIDES[-1]
+_SAMPLE_SIDE = 20  # Cells a side that the scale is estimated from.
+_LARGEST_MEDIAN = 0.875
 
 
 class DspMatcher:
@@ -44,8 +46,11 @@ class DspMatcher:
     images, or less, see `max_side`.
 
     Args:
-        feature_scale: float or None. Descriptors are normalised to this Euclidean norm, since the
-            method's constants are distances. None (or `"literal"`) takes them as they are: right
+        feature_scale: `"auto"`, float or None. Descriptors are normalised to this Euclidean norm,
+            since the method's constants are distances. `"auto"` puts unrelated cells of the two
+            images, by their median, at the truncated distance: about the norm 512 for SIFT (the
+            published scale), less for descriptors without a common part, which would all
+            lie beyond the truncation at 512. None (or `"literal"`) takes them as they are: right
             for raw SIFT, while unit vectors would lie so close together that the flow collapses
             to 16 rigid blocks.
         reference: bool. Whether to do exactly as the published program does, mistakes included:
@@ -65,7 +70,7 @@ class DspMatcher:
 
     def __init__(
         self,
-        feature_scale: float | str | None = FEATURE_SCALE,
+        feature_scale: float | str | None = AUTO_SCALE,
         reference: bool = False,
         bottom_up: bool | None = None,
         max_side: int | None = 640,
@@ -130,7 +135,7 @@ def dsp_flow(
     source: tf.Tensor,
     target: tf.Tensor,
     *,
-    feature_scale: float | None = FEATURE_SCALE,
+    feature_scale: float | str | None = AUTO_SCALE,
     reference: bool = False,
     bottom_up: bool | None = None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
@@ -139,7 +144,7 @@ def dsp_flow(
     Args:
         source: float tensor `(batch, height, width, depth)`; any of the sizes may be unknown.
         target: float tensor `(batch, target height, target width, depth)`.
-        feature_scale: float or None. See `DspMatcher`.
+        feature_scale: `"auto"`, float or None. See `DspMatcher`.
         reference: bool. See `DspMatcher`.
         bottom_up: bool or None. See `DspMatcher`.
 
@@ -166,7 +171,7 @@ def dsp_flow(
 
 
 @functools.lru_cache
-def _pair_matcher(feature_scale: float | None, reference: bool, bottom_up: bool):
+def _pair_matcher(feature_scale: float | str | None, reference: bool, bottom_up: bool):
     """Returns the graph for a set of options: traced once, for maps of any size and depth."""
 
     @tf.function(input_signature=[tf.TensorSpec((None, None, None, None))] * 2, autograph=False)
@@ -184,8 +189,11 @@ def _pair_matcher(feature_scale: float | None, reference: bool, bottom_up: bool)
 
 def _match_pair(source, target, feature_scale, reference, bottom_up):
     if feature_scale is not None:
-        source = tf.math.l2_normalize(source, axis=-1) * feature_scale
-        target = tf.math.l2_normalize(target, axis=-1) * feature_scale
+        source = tf.math.l2_normalize(source, axis=-1)
+        target = tf.math.l2_normalize(target, axis=-1)
+        if feature_scale == AUTO_SCALE:
+            feature_scale = _scale_to_truncation(source, target)
+        source, target = source * feature_scale, target * feature_scale
     step, num_steps = lattice(tf.shape(source)[:2], tf.shape(target)[:2])
     costs = node_costs(source, target, step, num_steps, truncation=TRUNCATION, reference=reference)
     costs = normalize_levels(costs, reference)
@@ -205,12 +213,30 @@ def _match_pair(source, target, feature_scale, reference, bottom_up):
     return displacement, flow_distances(source, target, displacement, TRUNCATION)
 
 
-def _check_feature_scale(feature_scale: float | str | None) -> float | None:
+def _scale_to_truncation(source, target):
+    """Returns the norm at which the median distance of unit vectors, any cell to any, is the truncation."""
+    cosine = tf.matmul(_some_cells(source), _some_cells(target), transpose_b=True)
+    cosine = tf.sort(tf.reshape(cosine, (-1,)))
+    median = cosine[tf.size(cosine) // 2]
+    # Cells that are all alike (a constant image) have no scale of their own.
+    return TRUNCATION / tf.sqrt(2 - 2 * tf.minimum(median, _LARGEST_MEDIAN))
+
+
+def _some_cells(values):
+    """Returns about `_SAMPLE_SIDE` squared cells, spread evenly: `(cells, depth)`."""
+    height, width = tf.unstack(tf.maximum(tf.shape(values)[:2] // _SAMPLE_SIDE, 1))
+    sample = values[height // 2 :: height, width // 2 :: width]
+    return tf.reshape(sample, (-1, tf.shape(values)[-1]))
+
+
+def _check_feature_scale(feature_scale: float | str | None) -> float | str | None:
     if feature_scale is None or feature_scale == "literal":
         return None
+    if feature_scale == AUTO_SCALE:
+        return AUTO_SCALE
     if not isinstance(feature_scale, numbers.Real) or not 0 < feature_scale < math.inf:
         raise ValueError(
-            "`feature_scale` must be a positive number, or None to take features as they are. "
+            '`feature_scale` must be a positive number, "auto", or None to take features as they are. '
             f"Received: feature_scale={feature_scale!r}"
         )
     return float(feature_scale)

@@ -142,7 +142,7 @@ def test_scaling_restores_the_flow_of_unit_features():
     source, target, _ = _golden("scale1")
     _, _, large = _golden("scale512")
     collapsed = dsp.DspMatcher(feature_scale=None)(_map(source), _map(target))
-    flow = dsp.DspMatcher()(_map(source), _map(target))
+    flow = dsp.DspMatcher(feature_scale=512)(_map(source), _map(target))
 
     def num_vectors(displacement):
         return len(np.unique(displacement.reshape(-1, 2), axis=0))
@@ -150,6 +150,27 @@ def test_scaling_restores_the_flow_of_unit_features():
     assert num_vectors(flow.displacement) > 3 * num_vectors(collapsed.displacement)
     same = (flow.displacement == _golden_flow(large)).all(axis=-1)
     assert same[flow.valid].mean() > 0.99
+
+
+@pytest.mark.parametrize("common", [0.0, 1.0])
+def test_automatic_scale_puts_unrelated_cells_at_the_truncation(common):
+    # Few cells: all of them are looked at. A common part is what SIFT has and hypercolumns lack.
+    source = _noise(16, 19, depth=24) + common
+    target = _noise(13, 18, depth=24, seed=1) + common
+    units = [
+        array.reshape(-1, 24) / np.linalg.norm(array.reshape(-1, 24), axis=1, keepdims=True)
+        for array in (source, target)
+    ]
+    distances = np.linalg.norm(units[0][:, None] - units[1], axis=-1)
+    scale = 500 / np.median(distances)
+    assert scale == pytest.approx(354 if common == 0 else 505, rel=0.03)
+    arrays = source[np.newaxis], target[np.newaxis]
+    flow, distances = dsp.dsp_flow(*arrays)
+    expected_flow, expected = dsp.dsp_flow(*arrays, feature_scale=scale)
+    assert (flow.numpy() == expected_flow.numpy()).mean() > 0.99
+    np.testing.assert_allclose(np.median(distances), np.median(expected), rtol=1e-3)
+    # The scale of the input does not matter.
+    np.testing.assert_array_equal(dsp.dsp_flow(4 * arrays[0], 4 * arrays[1])[0], flow)
 
 
 # ---- Properties. ----
@@ -180,7 +201,8 @@ def test_translated_image_gives_the_translation(size, shift):
 
 def test_flow_stays_inside_the_target():
     source, target = _map(_noise(40, 60)), _map(_noise(33, 29, seed=1))
-    flow = dsp.DspMatcher()(source, target)
+    # So far apart that leaving the image costs no more than staying.
+    flow = dsp.DspMatcher(feature_scale=512)(source, target)
     positions = flow.target_positions()
     assert (positions >= 0).all()
     assert (positions <= np.subtract(target.image_size, 1)).all()
@@ -190,7 +212,7 @@ def test_flow_stays_inside_the_target():
 
 
 @pytest.mark.parametrize("value", [0.0, 3.0])
-@pytest.mark.parametrize("scale", [512.0, None])
+@pytest.mark.parametrize("scale", ["auto", 512.0, None])
 def test_constant_images(value, scale):
     features = _map(np.full((24, 30, 4), value, np.float32))
     flow = dsp.DspMatcher(feature_scale=scale)(features, features)
@@ -213,8 +235,9 @@ def test_batch_equals_one_by_one():
 
 def test_upward_messages_are_sent_unless_told_otherwise():
     features = 100 * _noise(14, 18)[np.newaxis], 100 * _noise(16, 12, seed=1)[np.newaxis]
+    options = {"feature_scale": 512, "reference": True}
     flows = {
-        bottom_up: dsp.dsp_flow(*features, reference=True, bottom_up=bottom_up)[0].numpy()
+        bottom_up: dsp.dsp_flow(*features, bottom_up=bottom_up, **options)[0].numpy()
         for bottom_up in (None, False, True)
     }
     np.testing.assert_array_equal(flows[None], flows[False])
