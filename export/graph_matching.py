@@ -52,14 +52,7 @@ def match_images(
     source_cells, target_cells = tf.split(describe(tf.concat(resized, axis=0)), 2)
     if matcher == "hough":
         defaults = HoughMatcher()
-        positions, confidence = hough_cells(
-            source_cells,
-            target_cells,
-            grid_size=defaults.grid_size,
-            power=defaults.power,
-            smoothing=defaults.smoothing,
-            scales=defaults.scales,
-        )
+        positions, confidence = hough_cells(source_cells, target_cells, **defaults.options())
         target_grid = tf.constant(defaults.grid_size)
     else:
         positions, confidence, _ = nearest_cells(source_cells, target_cells)

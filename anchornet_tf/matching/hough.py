@@ -1,8 +1,9 @@
-"""Dense Hough matching: cells vote for the displacement of the whole object.
+"""Dense Hough matching: cells vote for the displacement of the whole object, and of their neighbourhood.
 
 Proposal Flow's probabilistic Hough matching weighs the likeness of two boxes by how many other
 pairs agree with their offset. Here the cells of a regular grid take the place of the boxes, which
-makes it a few matrix operations.
+makes it a few matrix operations. Parts move on their own, too: a second vote, that of the cells
+nearby, says how much.
 """
 
 import math
@@ -32,6 +33,10 @@ class HoughMatcher:
             for none.
         scales: Relative sizes of the object in the target that votes are counted for, about the
             image centre. A match takes the vote of the scale that suits it best.
+        neighborhood: float. Standard deviation in cells of the Gaussian that weighs the cells
+            around a cell in their own vote.
+        locality: float. Power of the neighbourhood's vote beside that of the whole image; 0 for
+            the whole image's alone.
 
     Raises:
         ValueError: If an argument is out of range.
@@ -43,6 +48,8 @@ class HoughMatcher:
         power: float = 3.0,
         smoothing: float = 1.0,
         scales: tuple[float, ...] = (1.0,),
+        neighborhood: float = 5.0,
+        locality: float = 2.0,
     ):
         pair = (grid_size, grid_size) if np.ndim(grid_size) == 0 else grid_size
         self.grid_size = check_size(pair, "grid_size")
@@ -52,12 +59,24 @@ class HoughMatcher:
             raise ValueError(f"`smoothing` must not be negative. Received: smoothing={smoothing}")
         if not scales or min(scales) <= 0:
             raise ValueError(f"`scales` must be positive numbers. Received: scales={scales}")
+        if not neighborhood > 0:
+            raise ValueError(
+                f"`neighborhood` must be positive. Received: neighborhood={neighborhood}"
+            )
+        if not locality >= 0:
+            raise ValueError(f"`locality` must not be negative. Received: locality={locality}")
         self.power = float(power)
         self.smoothing = float(smoothing)
         self.scales = tuple(float(scale) for scale in scales)
+        self.neighborhood = float(neighborhood)
+        self.locality = float(locality)
+
+    def options(self) -> dict:
+        """Returns the arguments of `hough_cells`."""
+        return dict(vars(self))
 
     def __call__(self, source: FeatureMap, target: FeatureMap, **_) -> Flow:
-        """Returns the flow; its confidence is similarity times vote, from 0 to 1.
+        """Returns the flow; its confidence is the mean of similarity and votes, from 0 to 1.
 
         Raises:
             ValueError: If the maps differ in depth.
@@ -66,10 +85,7 @@ class HoughMatcher:
         positions, confidence = hough_cells(
             tf.constant(source.values)[tf.newaxis],
             tf.constant(target.values)[tf.newaxis],
-            grid_size=self.grid_size,
-            power=self.power,
-            smoothing=self.smoothing,
-            scales=self.scales,
+            **self.options(),
         )
         return flow_from_cells(
             positions[0].numpy(),
@@ -88,6 +104,8 @@ def hough_cells(
     power: float = 3.0,
     smoothing: float = 1.0,
     scales: tuple[float, ...] = (1.0,),
+    neighborhood: float = 5.0,
+    locality: float = 2.0,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Matches batches of maps; see `HoughMatcher` for the options.
 
@@ -100,23 +118,28 @@ def hough_cells(
         power: float.
         smoothing: float.
         scales: tuple of float.
+        neighborhood: float.
+        locality: float.
 
     Returns:
         `positions` `(batch, *grid_size, 2)`: (row, column) in cells of the target's grid; and
-        `confidence` `(batch, *grid_size)`.
+        `confidence` `(batch, *grid_size)`, the geometric mean of similarity and votes.
     """
     height, width = grid_size
     source, target = _cells(source, grid_size), _cells(target, grid_size)  # (batch, n, depth)
     cosine = tf.matmul(source, target, transpose_b=True)
     similarity = tf.nn.relu(cosine) ** power  # (batch, n, n)
-    votes = [_votes(similarity, grid_size, scale, smoothing) for scale in scales]
+    votes = [
+        _votes(similarity, grid_size, scale, smoothing, neighborhood, locality) for scale in scales
+    ]
     confidence = similarity * tf.reduce_max(tf.stack(votes), axis=0)
     best = tf.argmax(confidence, axis=-1, output_type=tf.int32)  # (batch, n)
     peak = tf.gather(confidence, best, batch_dims=2)
     positions = unravel(best, width) + _readout(confidence, best, peak, grid_size)
     unmoved = same_place(tf.constant(grid_size), tf.constant(grid_size))
     positions = tf.where(peak[..., tf.newaxis] > 0, positions, unmoved)
-    return tf.reshape(positions, (-1, height, width, 2)), tf.reshape(peak, (-1, height, width))
+    mean = peak ** (1 / (2 + locality))
+    return tf.reshape(positions, (-1, height, width, 2)), tf.reshape(mean, (-1, height, width))
 
 
 def _cells(values, grid_size):
@@ -127,20 +150,29 @@ def _cells(values, grid_size):
     return tf.reshape(values, (tf.shape(values)[0], math.prod(grid_size), tf.shape(values)[-1]))
 
 
-def _votes(similarity, grid_size, scale, smoothing):
-    """Returns the smoothed vote of each pair's offset: `(batch, n, n)`, at most 1."""
+def _votes(similarity, grid_size, scale, smoothing, neighborhood, locality):
+    """Returns the votes for each pair's offset: `(batch, n, n)`, at most 1."""
     offsets, counts = zip(*(_offsets(side, scale) for side in grid_size), strict=True)
     rows, columns = offsets  # (height, height), (width, width)
     bins = rows[:, tf.newaxis, :, tf.newaxis] * counts[1] + columns[tf.newaxis, :, tf.newaxis, :]
-    num_cells = math.prod(grid_size)
-    bins = tf.reshape(bins, (num_cells * num_cells,))
+    num_cells, num_bins = math.prod(grid_size), math.prod(counts)
+    bins = tf.reshape(bins, (num_cells, num_cells))
+    # No two pairs of a cell have the same offset: each has a place of its own in a table of offsets by cells.
+    places = tf.reshape(bins * num_cells + tf.range(num_cells)[:, tf.newaxis], (-1, 1))
     ballots = tf.transpose(tf.reshape(similarity, (-1, num_cells * num_cells)))
-    votes = tf.math.unsorted_segment_sum(ballots, bins, math.prod(counts))  # (bins, batch)
-    votes = tf.reshape(tf.transpose(votes), (-1, *counts)) / num_cells
+    table = tf.scatter_nd(places, ballots, (num_bins * num_cells, tf.shape(ballots)[1]))
+    table = tf.reshape(tf.transpose(table), (-1, *counts, *grid_size))
     if smoothing > 0:
-        votes = _smooth(votes, smoothing)
-    votes = tf.gather(tf.reshape(votes, (-1, math.prod(counts))), bins, axis=1)
-    return tf.reshape(votes, (-1, num_cells, num_cells))
+        table = _blur(table, counts[0], 1, smoothing)
+        table = _blur(table, counts[1], 2, smoothing)
+    everywhere = tf.reduce_mean(table, axis=(3, 4))  # (batch, row offsets, column offsets)
+    votes = tf.gather(tf.reshape(everywhere, (-1, num_bins)), bins, axis=1)
+    if locality > 0:
+        table = _blur(table, grid_size[0], 3, neighborhood)
+        table = _blur(table, grid_size[1], 4, neighborhood)
+        nearby = tf.gather(tf.reshape(table, (-1, num_bins * num_cells)), places[:, 0], axis=1)
+        votes *= tf.reshape(nearby, (-1, num_cells, num_cells)) ** locality
+    return votes
 
 
 def _offsets(side, scale):
@@ -155,15 +187,23 @@ def _offsets(side, scale):
     return tf.cast(offsets, tf.int32) + reach, 2 * reach + 1
 
 
-def _smooth(votes, deviation):
-    """Blurs `(batch, rows, columns)` votes with a Gaussian; beyond the border there are none."""
+def _blur(table, side, axis, deviation):
+    """Blurs one axis with a Gaussian; beyond the border there is nothing.
+
+    A matrix product: the axis is short, and a convolution along one of five axes would need them moved first.
+    """
+    distances = np.subtract.outer(np.arange(side), np.arange(side))
     radius = math.ceil(3 * deviation)
     kernel = np.exp(-0.5 * (np.arange(-radius, radius + 1) / deviation) ** 2)
-    kernel = tf.constant(kernel / kernel.sum(), votes.dtype)
-    votes = votes[..., tf.newaxis]
-    votes = tf.nn.conv2d(votes, kernel[:, tf.newaxis, tf.newaxis, tf.newaxis], 1, "SAME")
-    votes = tf.nn.conv2d(votes, kernel[tf.newaxis, :, tf.newaxis, tf.newaxis], 1, "SAME")
-    return votes[..., 0]
+    weights = np.exp(-0.5 * (distances / deviation) ** 2) * (np.abs(distances) <= radius)
+    weights = tf.constant(weights / kernel.sum(), table.dtype)  # Symmetric.
+    shape = tf.shape(table)
+    if axis == table.shape.rank - 1:
+        blurred = tf.matmul(tf.reshape(table, (-1, side)), weights)
+    else:
+        before, after = tf.reduce_prod(shape[:axis]), tf.reduce_prod(shape[axis + 1 :])
+        blurred = tf.matmul(weights, tf.reshape(table, (before, side, after)))
+    return tf.reshape(blurred, shape)
 
 
 def _readout(confidence, best, peak, grid_size):

@@ -24,32 +24,50 @@ def _unit(values):
     return values / np.linalg.norm(values, axis=-1, keepdims=True)
 
 
-def _by_counting(source, target, power, deviation):
-    """Returns confidence (cells, cells): likeness times the smoothed vote of the offset."""
+def _by_counting(source, target, power, deviation, neighborhood, locality):
+    """Returns confidence (cells, cells): likeness times the smoothed votes for the offset."""
     height, width, depth = source.shape
     cosine = _unit(source).reshape(-1, depth) @ _unit(target).reshape(-1, depth).T
     similarity = np.maximum(cosine, 0) ** power
-    # Wide enough that smoothing never meets the border.
-    votes = np.zeros((4 * height + 21, 4 * width + 21))
     cells = [(row, column) for row in range(height) for column in range(width)]
+    # Wide enough that smoothing never meets the border.
+    votes = np.zeros((len(cells), 4 * height + 21, 4 * width + 21))
     middle = np.array([2 * height + 10, 2 * width + 10])
     for i, start in enumerate(cells):
         for j, end in enumerate(cells):
-            votes[tuple(np.subtract(end, start) + middle)] += similarity[i, j] / len(cells)
+            votes[(i, *(np.subtract(end, start) + middle))] = similarity[i, j]
     if deviation:
-        votes = scipy.ndimage.gaussian_filter(votes, deviation, mode="constant", truncate=3)
+        votes = scipy.ndimage.gaussian_filter(
+            votes, (0, deviation, deviation), mode="constant", truncate=3
+        )
     offsets = np.subtract(cells, 0)[np.newaxis] - np.subtract(cells, 0)[:, np.newaxis] + middle
-    return similarity * votes[offsets[..., 0], offsets[..., 1]]
+    offsets = tuple(np.moveaxis(offsets, -1, 0))
+    radius = np.arange(-np.ceil(3 * neighborhood), np.ceil(3 * neighborhood) + 1)
+    total = np.exp(-0.5 * (radius / neighborhood) ** 2).sum()
+    distances = np.linalg.norm(np.subtract(cells, 0)[:, np.newaxis] - cells, axis=-1)
+    weights = np.exp(-0.5 * (distances / neighborhood) ** 2) / total**2
+    nearby = np.tensordot(weights, votes, axes=1)[np.arange(len(cells))[:, np.newaxis], *offsets]
+    return similarity * votes.mean(axis=0)[offsets] * nearby**locality
 
 
-@pytest.mark.parametrize("power, deviation", [(1, 0), (3, 1), (2, 2)])
-def test_agrees_with_counting_votes(power, deviation):
+@pytest.mark.parametrize(
+    "power, deviation, neighborhood, locality",
+    [(1, 0, 1, 0), (3, 1, 1, 0), (2, 2, 2, 1), (3, 1, 5, 2)],
+)
+def test_agrees_with_counting_votes(power, deviation, neighborhood, locality):
     source, target = random_map((6, 7), seed=1), random_map((6, 7), seed=2)
     positions, confidence = hough_cells(
-        _batch(source), _batch(target), (6, 7), float(power), float(deviation)
+        _batch(source),
+        _batch(target),
+        (6, 7),
+        float(power),
+        float(deviation),
+        neighborhood=float(neighborhood),
+        locality=float(locality),
     )
-    expected = _by_counting(source.values, target.values, power, deviation)
-    np.testing.assert_allclose(confidence[0], expected.max(axis=1).reshape(6, 7), rtol=1e-4)
+    expected = _by_counting(source.values, target.values, power, deviation, neighborhood, locality)
+    mean = expected.max(axis=1) ** (1 / (2 + locality))
+    np.testing.assert_allclose(confidence[0], mean.reshape(6, 7), rtol=1e-4)
     for cell in range(6 * 7):
         row, column = divmod(int(expected[cell].argmax()), 7)
         window = expected[cell].reshape(6, 7)[
@@ -105,10 +123,37 @@ def test_scales_let_votes_agree_on_a_change_of_size():
     expected = np.stack(np.meshgrid(-rows / 2, -rows / 2, indexing="ij"), axis=-1)
     errors = []
     for scales in ((1.0,), (1.0, 0.5)):
-        flow = HoughMatcher(20, scales=scales)(source, noisy)
+        flow = HoughMatcher(20, scales=scales, locality=0)(source, noisy)
         errors.append(np.linalg.norm(flow.displacement - expected, axis=-1))
     assert np.median(errors[1]) < 10  # A cell of the target.
     assert np.mean(errors[1] < 10) > np.mean(errors[0] < 10) + 0.1
+
+
+def test_neighbours_let_parts_move_on_their_own():
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(20, 28, 24))
+    source = FeatureMap(values, (200, 280))
+    # The left half moves up, the right half down.
+    target = np.concatenate(
+        [np.roll(values[:, :14], -3, axis=0), np.roll(values[:, 14:], 3, axis=0)], axis=1
+    )
+    noisy = FeatureMap(target + 1.5 * rng.normal(size=values.shape), (200, 280))
+    expected = np.zeros((200, 280, 2))
+    expected[:, :140, 0], expected[:, 140:, 0] = -30, 30
+    seen = np.s_[40:-40]
+    shares = []
+    for locality in (0, 2):
+        flow = HoughMatcher(source.grid_size, locality=locality)(source, noisy)
+        error = np.linalg.norm(flow.displacement - expected, axis=-1)[seen]
+        shares.append((error < 10).mean())
+    assert shares[1] > 0.8
+    assert shares[1] > shares[0] + 0.1
+
+
+@pytest.mark.parametrize("options", [{"neighborhood": 0}, {"locality": -1.0}])
+def test_bad_votes_are_refused(options):
+    with pytest.raises(ValueError, match=f"`{next(iter(options))}` must.*Received"):
+        HoughMatcher(**options)
 
 
 def test_different_sizes_stay_inside_the_target():
