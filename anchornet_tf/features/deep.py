@@ -10,6 +10,7 @@ import tensorflow as tf
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.layers import hypercolumn
 from anchornet_tf.layers.anchor_bank import AnchorBank
+from anchornet_tf.losses.diversity import gaussian_smoothing
 from anchornet_tf.models import presets
 from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.models.bank_file import BankFile
@@ -56,6 +57,8 @@ class DeepDescriptor:
         model: for `"anchornet"`, and for `"anchornet-class"` in place of a bank: an `AnchorNet`, the folder of one or
             the name of a preset; None for the preset `"voc20"`.
         class_name: which bank of the model to take, for `"anchornet-class"`.
+        blur: float. Standard deviation in cells of a Gaussian that smooths the descriptors; 0 (the paper's) for none.
+            A cell steadies nearest neighbours, most of all those of the hypercolumn.
 
     Example:
         first, second = DeepDescriptor("hc")([image_a, image_b])
@@ -71,17 +74,21 @@ class DeepDescriptor:
         batch_size: int = 8,
         model: str | os.PathLike | AnchorNet | None = None,
         class_name: str | None = None,
+        blur: float = 0.0,
     ):
         if name not in NAMES:
             raise ValueError(f"Expected one of {', '.join(NAMES)}. Received: {name!r}")
         if batch_size < 1:
             raise ValueError(f"`batch_size` must be a positive integer. Received: {batch_size}")
+        if not blur >= 0:
+            raise ValueError(f"`blur` must not be negative. Received: blur={blur}")
         if model is None and (name == AGNOSTIC_NAME or (class_name and bank is None)):
             model = presets.DEFAULT
         _check_network(name, bank, extractor, model, class_name)
         self.name = name
         self.image_size = (image_size, image_size) if isinstance(image_size, int) else image_size
         self.batch_size = batch_size
+        self.blur = float(blur)
         self._class_name = class_name
         self._model = _loaded(model) if isinstance(model, str | os.PathLike) else model
         if self._model is None:
@@ -93,6 +100,9 @@ class DeepDescriptor:
         self._compute = tf.function(self._features, input_signature=signature)
 
     def _features(self, images):
+        return gaussian_smoothing(self._described(images), self.blur)
+
+    def _described(self, images):
         if self._model is not None:
             if self._class_name is None:
                 return self._model.features(images)

@@ -48,6 +48,19 @@ def test_own_sizes(extractor):
     assert [features.values.shape[:2] for features in maps] == [(10, 15), (16, 8)]
 
 
+def test_blur_is_a_gaussian_over_cells(extractor):
+    images = _images((64, 64))
+    (sharp,) = DeepDescriptor("res2c", 64, extractor=extractor)(images)
+    (blurred,) = DeepDescriptor("res2c", 64, extractor=extractor, blur=1.5)(images)
+    place = np.arange(16)
+    weights = np.exp(-0.5 * ((place[:, np.newaxis] - place) / 1.5) ** 2)
+    weights /= weights.sum(axis=1, keepdims=True)
+    expected = np.einsum("ij,kl,jld->ikd", weights, weights, sharp.values)
+    np.testing.assert_allclose(blurred.values, expected, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="`blur` must not be negative. Received: blur=-1"):
+        DeepDescriptor("res2c", 64, extractor=extractor, blur=-1)
+
+
 def test_class_responses_are_the_whitened_bank(extractor, tmp_path):
     bank = anchor_bank.AnchorBank(5)
     taps = extractor(np.stack(_images((64, 64))))
