@@ -35,7 +35,7 @@ class Stage1Config:
     num_filters: int = 64
     steps: int = 300
     batch_size: int = 16
-    learning_rate: float = 0.05
+    learning_rate: float = 0.3
     momentum: float = 0.9
     weight_decay: float = 5e-4
     weight_discr: float = 1.0
