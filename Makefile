@@ -8,7 +8,7 @@ BUILDIFIER_VERSION := 8.2.1
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-tfa lint format build-files clean
+.PHONY: help setup demo bench test test-fast test-tfa lint format build-files clean
 
 help:  ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -23,6 +23,9 @@ $(STAMP): setup.py constraints.txt
 
 demo: setup  ## Trains on the embedded data, matches two images, ends with pictures (about ten minutes).
 	$(BIN)/python -m trainers.demo
+
+bench: setup  ## Measures speed and memory against their goals (about half an hour on an idle machine).
+	$(BIN)/python -m benchmarks
 
 test: setup  ## Runs all tests, the slow ones too.
 	$(BIN)/python -m pytest -m 'not tfa'

@@ -68,7 +68,7 @@ class BankTraining:
     def class_losses(self, bank: AnchorBank, taps, is_positive) -> dict[str, tf.Tensor]:
         """Returns the weighted parts of one class's loss on images of the class and of background."""
         config = self.config
-        linear = bank.linear(taps)
+        linear = bank.linear(taps, fast_gradient=True)
         response_maps = tf.nn.softplus(linear)
         # Descriptors are whitened where they are used: on images of objects.
         bank.update_statistics(tf.boolean_mask(linear, is_positive))

@@ -15,7 +15,12 @@ SETTINGS = {
         "stage2": {"steps": 60, "batch_size": 8, "views": 2, "freeze_trunk": True},
     },
     "paper": {
-        "stage1": {"steps": 40_000 // 16, "batch_size": 16, "cache_features": False},
+        "stage1": {
+            "steps": 40_000 // 16,
+            "batch_size": 16,
+            "cache_features": False,
+            "learning_rate": 0.05,
+        },
         "stage2": {"steps": 12_000 // 16, "batch_size": 16},
     },
 }

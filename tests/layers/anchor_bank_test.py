@@ -1,5 +1,7 @@
 """The factored bank equals the plain convolution on the hypercolumn: values, gradients, borders, odd sizes."""
 
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -38,14 +40,18 @@ SIZES = {
 
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES.keys())
 @pytest.mark.parametrize("banks", [1, 20])
-def test_values_and_gradients_equal_the_plain_convolution(sizes, banks):
+@pytest.mark.parametrize("fast_gradient", [False, True])
+def test_values_and_gradients_equal_the_plain_convolution(sizes, banks, fast_gradient):
     taps = _taps(sizes)
     kernel, bias = _filters(48, 4 * banks)
     weights = tf.constant(
         np.random.default_rng(2).normal(size=(2, *sizes[0], 4 * banks)), tf.float32
     )
     results = []
-    for compute in (anchor_bank.factored_convolution, _plain):
+    factored_convolution = functools.partial(
+        anchor_bank.factored_convolution, fast_gradient=fast_gradient
+    )
+    for compute in (factored_convolution, _plain):
         with tf.GradientTape() as tape:
             tape.watch([*taps, kernel, bias])
             responses = compute(taps, kernel, bias)

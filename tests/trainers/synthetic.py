@@ -13,9 +13,8 @@ SLOTS = 4
 
 def small_config(classes=("bird", "cow"), **changes) -> Stage1Config:
     """A configuration that runs in seconds."""
-    return Stage1Config(
-        **{"classes": classes, "num_filters": 3, "steps": 6, "batch_size": 2 * SLOTS, **changes}
-    )
+    values = {"num_filters": 3, "steps": 6, "batch_size": 2 * SLOTS, "learning_rate": 0.05}
+    return Stage1Config(**{"classes": classes, **values, **changes})
 
 
 def _group(name: str, step: int) -> list[np.ndarray]:
