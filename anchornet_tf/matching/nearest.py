@@ -1,8 +1,9 @@
 """Cosine nearest neighbours between two feature maps."""
 
+import numpy as np
 import tensorflow as tf
 
-from anchornet_tf.features.feature_map import FeatureMap
+from anchornet_tf.features.feature_map import FeatureMap, check_size
 from anchornet_tf.matching.cells import check_same_depth, flow_from_cells, same_place, unravel
 from anchornet_tf.matching.flow import Flow, check_interpolation
 
@@ -28,9 +29,11 @@ class NearestMatcher:
             what was found there: about a third of the cost, and nearly the same matches where
             neighbouring cells are alike.
         interpolation: How the flow is spread over the pixels of a cell, see `Flow.from_grid`.
+        grid_size: int or `(height, width)`: cells that both maps are resampled to first; None to take
+            them as they are. The published trials of descriptors match on 112 x 112 cells.
 
     Raises:
-        ValueError: If `interpolation` is unknown.
+        ValueError: If `interpolation` is unknown or `grid_size` is not positive.
     """
 
     def __init__(
@@ -39,7 +42,12 @@ class NearestMatcher:
         refine: bool = True,
         coarse: bool = False,
         interpolation: str = "bilinear",
+        grid_size: int | tuple[int, int] | None = None,
     ):
+        if grid_size is not None:
+            pair = (grid_size, grid_size) if np.ndim(grid_size) == 0 else grid_size
+            grid_size = check_size(pair, "grid_size")
+        self.grid_size = grid_size
         self.mutual = mutual
         self.refine = refine
         self.coarse = coarse
@@ -52,6 +60,8 @@ class NearestMatcher:
             ValueError: If the maps differ in depth.
         """
         check_same_depth(source, target)
+        if self.grid_size is not None:
+            source, target = source.resized(*self.grid_size), target.resized(*self.grid_size)
         positions, similarity, valid = nearest_cells(
             tf.constant(source.values)[tf.newaxis],
             tf.constant(target.values)[tf.newaxis],

@@ -158,6 +158,16 @@ def test_constant_maps_give_no_nan(value):
         np.testing.assert_allclose(flow.displacement[25, 30], [10.2, 0], atol=0.1)
 
 
+def test_maps_are_resampled_to_a_grid():
+    source, target = random_map((5, 6), seed=1), random_map((7, 4), seed=2)
+    flow = NearestMatcher(grid_size=(10, 12))(source, target)
+    expected = NearestMatcher()(source.resized(10, 12), target.resized(10, 12))
+    np.testing.assert_array_equal(flow.displacement, expected.displacement)
+    assert (flow.displacement != NearestMatcher()(source, target).displacement).any()
+    with pytest.raises(ValueError, match="`grid_size` must be.*Received"):
+        NearestMatcher(grid_size=0)
+
+
 def test_different_depths_are_refused():
     with pytest.raises(ValueError, match="same depth. Received: source.depth=8, target.depth=4"):
         NearestMatcher()(random_map(), random_map(depth=4))
