@@ -86,7 +86,7 @@ def gaussian_filter2d(
                 f"`image` must have a {direction} of at least {minimum} for padding={mode!r} and "
                 f"filter_shape={(filter_height, filter_width)}."
             )
-            _check_size(working, axis, minimum, message)
+            working = _with_checked_size(working, axis, minimum, message)
         padded = tf.pad(
             working, reach, mode=mode, constant_values=tf.cast(constant_values, working.dtype)
         )
@@ -137,10 +137,11 @@ def interpolate_bilinear(
         grid = _floating_tensor(grid, "grid", rank=4)
         query_points = _floating_tensor(query_points, "query_points", rank=3)
         for axis, direction in ((1, "height"), (2, "width")):
-            _check_size(grid, axis, 2, f"`grid` must have a {direction} of at least 2.")
+            message = f"`grid` must have a {direction} of at least 2."
+            grid = _with_checked_size(grid, axis, 2, message)
         query_points = _pairs(query_points, "query_points", "(batch, points, 2)")
-        _check_same_sizes(
-            grid, query_points, 1, "`grid` and `query_points` must have one batch size."
+        query_points = _with_checked_sizes(
+            query_points, grid, 1, "`grid` and `query_points` must have one batch size."
         )
 
         query_points = _at_least_float32(query_points)
@@ -192,8 +193,8 @@ def dense_image_warp(
         image = _floating_tensor(image, "image", rank=4)
         flow = _floating_tensor(flow, "flow", rank=4)
         flow = _pairs(flow, "flow", "(batch, height, width, 2)")
-        _check_same_sizes(
-            image, flow, 3, "`image` and `flow` must have one batch size, height and width."
+        flow = _with_checked_sizes(
+            flow, image, 3, "`image` and `flow` must have one batch size, height and width."
         )
 
         # Half precision cannot tell neighbouring pixels apart in the far corner of a large image.
@@ -299,17 +300,31 @@ def _sizes(tensor: tf.Tensor) -> list[int | tf.Tensor]:
     return [dynamic[i] if size is None else size for i, size in enumerate(tensor.shape)]
 
 
-def _check_size(tensor: tf.Tensor, axis: int, minimum: int, message: str) -> None:
+def _with_checked_size(tensor: tf.Tensor, axis: int, minimum: int, message: str) -> tf.Tensor:
+    """Returns the tensor, checked before anything that takes it."""
     size = tensor.shape[axis]
     if size is None:
-        tf.debugging.assert_greater_equal(tf.shape(tensor)[axis], minimum, message=message)
-    elif size < minimum:
+        check = tf.debugging.assert_greater_equal(tf.shape(tensor)[axis], minimum, message=message)
+        return _after(check, tensor)
+    if size < minimum:
         raise ValueError(f"{message} Received: shape={tensor.shape}")
+    return tensor
 
 
-def _check_same_sizes(first: tf.Tensor, second: tf.Tensor, axes: int, message: str) -> None:
-    """Checks that the leading `axes` sizes of both tensors agree."""
-    if not first.shape[:axes].is_compatible_with(second.shape[:axes]):
-        raise ValueError(f"{message} Received: shapes {first.shape} and {second.shape}")
-    if not (first.shape[:axes].is_fully_defined() and second.shape[:axes].is_fully_defined()):
-        tf.debugging.assert_equal(tf.shape(first)[:axes], tf.shape(second)[:axes], message=message)
+def _with_checked_sizes(tensor: tf.Tensor, other: tf.Tensor, axes: int, message: str) -> tf.Tensor:
+    """Returns the tensor, checked to agree with another in its leading `axes` sizes."""
+    own, others = tensor.shape[:axes], other.shape[:axes]
+    if not own.is_compatible_with(others):
+        raise ValueError(f"{message} Received: shapes {other.shape} and {tensor.shape}")
+    if own.is_fully_defined() and others.is_fully_defined():
+        return tensor
+    check = tf.debugging.assert_equal(
+        tf.shape(other)[:axes], tf.shape(tensor)[:axes], message=message
+    )
+    return _after(check, tensor)
+
+
+def _after(check, tensor: tf.Tensor) -> tf.Tensor:
+    # Without it a graph may run the work first, and fail with that one's words.
+    with tf.control_dependencies([check]):
+        return tf.identity(tensor)
