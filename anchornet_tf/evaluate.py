@@ -99,9 +99,8 @@ def main(argv):
         raise app.UsageError(f"Expected flags only. Received: {' '.join(argv[1:])}")
     # TensorFlow is imported after the flags are parsed, so that --help answers at once.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    os.environ.setdefault(
-        "TF_ENABLE_ONEDNN_OPTS", "1"
-    )  # Off on many processors that it makes faster, too.
+    # As for trainings: TensorFlow leaves it off on processors that it makes faster all the same.
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
     from anchornet_tf.evaluation import report
     from anchornet_tf.evaluation.command import Evaluation, evaluate
 

@@ -49,7 +49,7 @@ def images_per_second(settings: Settings, workers: int, threads: int) -> tuple[f
             f"--batch_size={settings.choose(16, 4)}",
             f"--image_size={settings.choose(224, 64)}",
         ]
-        cluster = {"worker": [f"127.0.0.1:{port}" for port in _free_ports(workers)]}
+        cluster = {"worker": [f"127.0.0.1:{port}" for port in free_ports(workers)]}
         environments = [_environment(cluster, index) for index in range(workers)]
         _run(command, environments, folder)
         figures = json.loads(output.read_text())
@@ -91,7 +91,8 @@ def _run(command: list[str], environments: list[dict[str, str]], folder: pathlib
             process.wait()
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Returns ports of this machine that nothing listens on."""
     sockets = [socket.socket() for _ in range(count)]
     for one in sockets:
         one.bind(("127.0.0.1", 0))

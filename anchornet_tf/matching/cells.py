@@ -3,8 +3,18 @@
 import numpy as np
 import tensorflow as tf
 
-from anchornet_tf.features.feature_map import FeatureMap, cell_centers
+from anchornet_tf.features.feature_map import FeatureMap, cell_centers, check_size
 from anchornet_tf.matching.flow import Flow
+
+
+def grid_pair(grid_size: int | tuple[int, int]) -> tuple[int, int]:
+    """Returns `(height, width)` of a grid that is given as such or as one side.
+
+    Raises:
+        ValueError: If a side is not a positive integer.
+    """
+    pair = (grid_size, grid_size) if np.ndim(grid_size) == 0 else grid_size
+    return check_size(pair, "grid_size")
 
 
 def check_same_depth(source: FeatureMap, target: FeatureMap) -> None:

@@ -11,8 +11,14 @@ import math
 import numpy as np
 import tensorflow as tf
 
-from anchornet_tf.features.feature_map import FeatureMap, check_size
-from anchornet_tf.matching.cells import check_same_depth, flow_from_cells, same_place, unravel
+from anchornet_tf.features.feature_map import FeatureMap
+from anchornet_tf.matching.cells import (
+    check_same_depth,
+    flow_from_cells,
+    grid_pair,
+    same_place,
+    unravel,
+)
 from anchornet_tf.matching.flow import Flow
 
 # The read-out averages positions around the best cell, weighted by their confidence relative to it,
@@ -51,8 +57,7 @@ class HoughMatcher:
         neighborhood: float = 5.0,
         locality: float = 2.0,
     ):
-        pair = (grid_size, grid_size) if np.ndim(grid_size) == 0 else grid_size
-        self.grid_size = check_size(pair, "grid_size")
+        self.grid_size = grid_pair(grid_size)
         if not power > 0:
             raise ValueError(f"`power` must be positive. Received: power={power}")
         if not smoothing >= 0:

@@ -1,10 +1,15 @@
 """Cosine nearest neighbours between two feature maps."""
 
-import numpy as np
 import tensorflow as tf
 
-from anchornet_tf.features.feature_map import FeatureMap, check_size
-from anchornet_tf.matching.cells import check_same_depth, flow_from_cells, same_place, unravel
+from anchornet_tf.features.feature_map import FeatureMap
+from anchornet_tf.matching.cells import (
+    check_same_depth,
+    flow_from_cells,
+    grid_pair,
+    same_place,
+    unravel,
+)
 from anchornet_tf.matching.flow import Flow, check_interpolation
 
 # Similarities are computed in tiles of this many source times target cells: large enough for matrix
@@ -44,10 +49,7 @@ class NearestMatcher:
         interpolation: str = "bilinear",
         grid_size: int | tuple[int, int] | None = None,
     ):
-        if grid_size is not None:
-            pair = (grid_size, grid_size) if np.ndim(grid_size) == 0 else grid_size
-            grid_size = check_size(pair, "grid_size")
-        self.grid_size = grid_size
+        self.grid_size = None if grid_size is None else grid_pair(grid_size)
         self.mutual = mutual
         self.refine = refine
         self.coarse = coarse

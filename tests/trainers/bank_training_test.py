@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import socket
 import subprocess
 import sys
 
@@ -14,6 +13,7 @@ import tensorflow as tf
 from anchornet_tf.layers.equalizer import Equalizer
 from anchornet_tf.losses.discriminability import auxiliary_loss, discriminability_loss
 from anchornet_tf.losses.diversity import filter_diversity_loss, response_diversity_loss
+from benchmarks.workers import free_ports
 from tests.repository.tree import ROOT
 from tests.trainers import synthetic
 from trainers import bank_training, loop
@@ -162,16 +162,6 @@ def _finish(*processes):
         assert process.returncode == 0, errors[-2000:]
 
 
-def _free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
 @pytest.mark.slow
 def test_every_strategy_gives_the_same_weights_and_losses(tmp_path):
     folders = {name: tmp_path / name for name in ("one", "mirrored", "multiworker")}
@@ -179,7 +169,7 @@ def test_every_strategy_gives_the_same_weights_and_losses(tmp_path):
         folder.mkdir()
     _finish(_program("one", folders["one"]))
     _finish(_program("mirrored", folders["mirrored"]))
-    cluster = {"worker": [f"127.0.0.1:{port}" for port in _free_ports(2)]}
+    cluster = {"worker": [f"127.0.0.1:{port}" for port in free_ports(2)]}
     workers = [
         _program(
             "multiworker",
