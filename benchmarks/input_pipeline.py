@@ -65,7 +65,9 @@ def _compare(settings, source, training, cached, timed_steps, name) -> Results:
     def open_batches():
         batches = strategies.distribute(
             training.strategy,
-            lambda shards, index: bank_input.shard(config, source, cached, 0, shards, index),
+            lambda shards, index: bank_input.batches(
+                config, source, cached, bank_input.plan(config, source, 0, shards, index)
+            ),
         )
         return iter(batches)
 

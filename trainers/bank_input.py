@@ -1,5 +1,7 @@
 """Stage 1's input: images for the live trunk, or taps that were computed once and cached."""
 
+import dataclasses
+
 import tensorflow as tf
 
 from anchornet_tf.datasets import weak_labels
@@ -7,6 +9,10 @@ from anchornet_tf.datasets.batch_plan import BatchPlan, plan_batches
 from anchornet_tf.datasets.image_source import ImageSource
 from trainers.cached_taps import CachedTaps
 from trainers.config import Stage1Config
+
+_CALIBRATION_IMAGES = (
+    240  # Of each class. With 48 the descriptors of 128 filters match a little worse.
+)
 
 
 def plan(
@@ -26,16 +32,24 @@ def plan(
     )
 
 
-def shard(
-    config: Stage1Config,
-    source: ImageSource,
-    cached: CachedTaps | None,
-    start: int,
-    shards: int,
-    index: int,
+def calibration_plan(config: Stage1Config, source: ImageSource) -> BatchPlan:
+    """Returns the positives of the last batches, whose taps are there already where they are cached."""
+    steps = min(config.steps, -(-_CALIBRATION_IMAGES // (config.batch_size // 2)))
+    whole = plan(config, source, config.steps - steps)
+    count = whole.positives.size  # They come first, class by class.
+    return dataclasses.replace(
+        whole,
+        image_index=whole.image_index[:, :count],
+        view=whole.view[:, :count],
+        augmentation_seed=whole.augmentation_seed[:, :count],
+        negatives=whole.negatives[:, :0],
+    )
+
+
+def batches(
+    config: Stage1Config, source: ImageSource, cached: CachedTaps | None, share: BatchPlan
 ) -> tf.data.Dataset:
-    """Returns the taps of one replica's share of the batches, or its images where nothing is cached."""
-    share = plan(config, source, start, shards, index)
+    """Returns the taps of a plan's batches, or their images where nothing is cached."""
     if cached is not None:
         return cached.batches(share)
     images = weak_labels.planned_images(source, share, config.image_size)

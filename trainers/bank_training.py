@@ -6,7 +6,6 @@ import keras
 import tensorflow as tf
 
 from anchornet_tf.layers.anchor_bank import AnchorBank
-from anchornet_tf.layers.equalizer import Equalizer
 from anchornet_tf.losses.discriminability import auxiliary_loss, discriminability_loss
 from anchornet_tf.losses.diversity import filter_diversity_loss, response_diversity_loss
 from anchornet_tf.pca import DIMENSIONS, StreamingMoments
@@ -86,25 +85,21 @@ class BankTraining:
             )
         return parts
 
-    def equalizers(self, batches) -> dict[str, Equalizer]:
-        """Returns what evens out the whitened responses of each bank.
+    def response_moments(self, batches) -> dict[str, StreamingMoments]:
+        """Returns the moments of each bank's linear responses to images of its class.
 
         Args:
-            batches: a few elements of the input of one replica.
+            batches: elements of the input of one replica that hold positives alone, class by class.
         """
         moments = {name: StreamingMoments(self.config.num_filters) for name in self.banks}
         for element in batches:
             taps = [tf.cast(tap, tf.float32) for tap in self.taps_of(element)]
-            slots = len(taps[0]) // (len(self.banks) + 1)
+            slots = len(taps[0]) // len(self.banks)
             for index, (name, bank) in enumerate(self.banks.items()):
                 own = [tap[index * slots : (index + 1) * slots] for tap in taps]
-                cells = bank.whiten(bank.linear(own))[:, ::_STRIDE, ::_STRIDE]
+                cells = bank.linear(own)[:, ::_STRIDE, ::_STRIDE]
                 moments[name].update(cells.numpy().reshape(-1, self.config.num_filters))
-        fitted = {}
-        for name, moment in moments.items():
-            fitted[name] = Equalizer(name=f"equalizer_{name}")
-            fitted[name].fit(moment.statistics()[1])
-        return fitted
+        return moments
 
     def _replica_step(self, element) -> dict[str, tf.Tensor]:
         taps = [tf.cast(tap, tf.float32) for tap in self.taps_of(element)]

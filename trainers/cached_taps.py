@@ -11,6 +11,7 @@ from anchornet_tf.datasets.batch_plan import BatchPlan
 from anchornet_tf.datasets.image_source import ImageSource
 from anchornet_tf.datasets.joint_plan import JointPlan
 from anchornet_tf.models.tap_extractor import TapExtractor
+from trainers.config import Stage1Config, Stage2Config
 
 _BATCHES_AHEAD = 2
 _EXTRACTION_BATCH = 16
@@ -53,6 +54,25 @@ class CachedTaps:
         )
         folder = pathlib.Path(folder or tap_cache.default_folder())
         self.cache = tap_cache.TapCache(folder / key, len(source) * views, image_size)
+
+    @classmethod
+    def of_run(
+        cls,
+        config: Stage1Config | Stage2Config,
+        source: ImageSource,
+        folder: str | os.PathLike | None,
+        pca_digest: str,
+    ) -> "CachedTaps":
+        """Returns the cache of a run's configuration."""
+        return cls(
+            source,
+            folder,
+            pca_digest=pca_digest,
+            weights=config.weights,
+            image_size=config.image_size,
+            views=config.views,
+            seed=config.seed,
+        )
 
     def fill(self, extractor: TapExtractor, plan: BatchPlan | JointPlan) -> int:
         """Computes the taps that a plan needs and that no earlier run left; returns how many."""

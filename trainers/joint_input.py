@@ -54,16 +54,16 @@ def calibration_plan(config: Stage2Config, source: ImageSource, columns: list[in
     )
 
 
-def shard(
+def batches(
     config: Stage2Config, source: ImageSource, cached: CachedTaps | None, share: JointPlan
 ) -> tf.data.Dataset:
     """Returns the batches of a plan as dicts: `taps` or `images`, `class_index`, `noise_seed`."""
     if cached is not None:
-        batches = cached.batches(share).map(lambda *taps: {"taps": taps})
+        inputs = cached.batches(share).map(lambda *taps: {"taps": taps})
     else:
         images = weak_labels.planned_images(source, share, config.image_size)
-        batches = images.map(lambda batch: {"images": batch["image"]})
+        inputs = images.map(lambda batch: {"images": batch["image"]})
     drawn = tf.data.Dataset.from_tensor_slices(
         {"class_index": share.class_index, "noise_seed": share.noise_seed}
     )
-    return tf.data.Dataset.zip(batches, drawn).map(lambda batch, rest: batch | rest).prefetch(2)
+    return tf.data.Dataset.zip(inputs, drawn).map(lambda batch, rest: batch | rest).prefetch(2)

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import os
-import pathlib
 import zipfile
 
 import numpy as np
@@ -13,6 +12,7 @@ from anchornet_tf import files
 
 _CHECKPOINT = "checkpoint.npz"
 _METRICS = "metrics.csv"
+_SUMMARY = "summary.json"
 _STEP = "__step__"
 
 
@@ -104,15 +104,17 @@ class RunFolder:
             # A killed run may have left half a row at the end.
             return [row for row in csv.DictReader(handle) if None not in row.values()]
 
-    def write_json(self, name: str, values: dict) -> pathlib.Path:
-        """Writes values as a JSON file of the run; returns its path."""
-        path = self.path / name
+    def write_summary(self, summary: dict) -> None:
+        """Writes the measures of a finished run; `summary["steps"]` says how far it went."""
         if self.writes:
-            with files.atomic_file(path) as temporary:
-                temporary.write_text(json.dumps(values, indent=2) + "\n")
-        return path
+            with files.atomic_file(self.path / _SUMMARY) as temporary:
+                temporary.write_text(json.dumps(summary, indent=2) + "\n")
 
-    def read_json(self, name: str) -> dict | None:
-        """Reads what `write_json` wrote, or None where there is nothing."""
-        path = self.path / name
-        return json.loads(path.read_text()) if path.exists() else None
+    def finished_summary(self, steps: int) -> dict | None:
+        """Returns the summary of a run that has taken `steps` steps, and says so; None where there is work to do."""
+        path = self.path / _SUMMARY
+        summary = json.loads(path.read_text()) if path.exists() else None
+        if summary is None or summary["steps"] != steps:
+            return None
+        print(f"This run is finished: {steps} steps in {self.path}. Raise --steps to go on.")
+        return summary

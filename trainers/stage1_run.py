@@ -18,9 +18,6 @@ from trainers.cached_taps import CachedTaps
 from trainers.config import Stage1Config
 from trainers.run_folder import RunFolder
 
-_SUMMARY = "summary.json"
-_EQUALIZED_IMAGES = 48  # Of each class, behind the covariance of its responses.
-
 
 def train(
     config: Stage1Config,
@@ -54,11 +51,8 @@ def train(
     columns = source.require_classes(config.classes)
     projections = pca.HypercolumnPCA.load(config.pca) if config.pca else pca.shipped()
     folder = RunFolder(workdir, writes=strategies.is_chief(where))
-    summary = folder.read_json(_SUMMARY)
-    if summary is not None and summary["steps"] == config.steps:
-        print(
-            f"This run is finished: {config.steps} steps in {folder.path}. Raise --steps to go on."
-        )
+    summary = folder.finished_summary(config.steps)
+    if summary is not None:
         _print_summary(summary, folder.path, config)
         return summary
     if folder.writes:
@@ -69,22 +63,16 @@ def train(
         extractor = TapExtractor(config.weights, projections)
     cached = None
     if config.cache_features:
-        cached = CachedTaps(
-            source,
-            cache_dir,
-            pca_digest=projections.digest(),
-            weights=config.weights,
-            image_size=config.image_size,
-            views=config.views,
-            seed=config.seed,
-        )
+        cached = CachedTaps.of_run(config, source, cache_dir, projections.digest())
         cached.fill(extractor, bank_input.plan(config, source, 0))
     training = BankTraining(config, where, (lambda taps: taps) if cached else extractor.taps)
 
     def batches_from(start):
         return strategies.distribute(
             where,
-            lambda shards, index: bank_input.shard(config, source, cached, start, shards, index),
+            lambda shards, index: bank_input.batches(
+                config, source, cached, bank_input.plan(config, source, start, shards, index)
+            ),
         )
 
     held_out = sources.open_source(
@@ -107,12 +95,13 @@ def train(
         print(f"Continued from step {start}.")
     if not folder.writes:
         return {}
-    # The last batches, which are there already where taps are cached.
-    first = max(0, config.steps - -(-_EQUALIZED_IMAGES // (config.batch_size // 2)))
-    equalizers = training.equalizers(bank_input.shard(config, source, cached, first, 1, 0))
+    # The running statistics lag behind the filters, and know nothing of how responses vary together.
+    calibration = bank_input.calibration_plan(config, source)
+    moments = training.response_moments(bank_input.batches(config, source, cached, calibration))
     record = dataclasses.asdict(config)
     for name, bank in training.banks.items():
-        file = BankFile.of(bank, name, projections.digest(), record, equalizers[name])
+        file = BankFile.of(bank, name, projections.digest(), record)
+        file = file.calibrated(*moments[name].statistics())
         file.save(folder.path / "banks" / f"{name}.npz")
     return _report(config, folder, training, extractor, held_out, columns)
 
@@ -139,7 +128,7 @@ def _report(config, folder, training, extractor, source, columns) -> dict:
         bank_report.draw_filters(
             bank, held_out, column, title, folder.path / "pictures" / f"{name}.png"
         )
-    folder.write_json(_SUMMARY, summary)
+    folder.write_summary(summary)
     _print_summary(summary, folder.path, config)
     return summary
 

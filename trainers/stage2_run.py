@@ -22,7 +22,6 @@ from trainers.config import Stage2Config
 from trainers.joint_training import JointTraining
 from trainers.run_folder import RunFolder
 
-_SUMMARY = "summary.json"
 # L_R sees directions only: maps that fade away, or shrink to a few directions, please it.
 _COLLAPSED = 0.1
 _CALIBRATION_STRIDE = 3
@@ -65,11 +64,8 @@ def train(
     )
     columns = source.require_classes([bank.class_name for bank in banks])
     folder = RunFolder(workdir, writes=strategies.is_chief(where))
-    summary = folder.read_json(_SUMMARY)
-    if summary is not None and summary["steps"] == config.steps:
-        print(
-            f"This run is finished: {config.steps} steps in {folder.path}. Raise --steps to go on."
-        )
+    summary = folder.finished_summary(config.steps)
+    if summary is not None:
         _print_summary(summary, folder.path)
         return summary
     if folder.writes:
@@ -89,15 +85,7 @@ def train(
         extractor = TapExtractor(model.backbone, model.hypercolumn_layer)
     cached = None
     if config.freeze_trunk:
-        cached = CachedTaps(
-            source,
-            cache_dir,
-            pca_digest=projections.digest(),
-            weights=config.weights,
-            image_size=config.image_size,
-            views=config.views,
-            seed=config.seed,
-        )
+        cached = CachedTaps.of_run(config, source, cache_dir, projections.digest())
         cached.fill(extractor, joint_input.plan(config, source, columns, 0))
     training = JointTraining(config, model, where)
     calibration_responses = functools.partial(
@@ -109,7 +97,7 @@ def train(
     def batches_from(start):
         def shard(shards, index):
             share = joint_input.plan(config, source, columns, start, shards, index)
-            return joint_input.shard(config, source, cached, share)
+            return joint_input.batches(config, source, cached, share)
 
         return strategies.distribute(where, shard)
 
@@ -220,7 +208,7 @@ def _report(config, folder, training, extractor, source, columns) -> dict:
     # A run that was continued replaces its model; until then the checkpoint holds everything.
     shutil.rmtree(folder.path / "model", ignore_errors=True)
     model.save_folder(folder.path / "model", record=dataclasses.asdict(config))
-    folder.write_json(_SUMMARY, summary)
+    folder.write_summary(summary)
     _print_summary(summary, folder.path)
     return summary
 

@@ -6,7 +6,7 @@ import tensorflow as tf
 RESPONSES = ("linear", "softplus", "whitened")
 
 _KERNEL_SIZE = 3  # Paper section 3.1.
-_EPSILON = 1e-6
+VARIANCE_FLOOR = 1e-6  # Of responses: a filter that never varies stays finite when whitened.
 
 
 @keras.saving.register_keras_serializable(package="anchornet_tf")
@@ -85,7 +85,7 @@ class AnchorBank(keras.layers.Layer):
         """Returns the running mean and deviation of each filter, `(num_filters,)` both."""
         mean = tf.convert_to_tensor(self.running_mean)
         variance = tf.convert_to_tensor(self.running_square) - tf.square(mean)
-        return mean, tf.sqrt(tf.maximum(variance, _EPSILON))
+        return mean, tf.sqrt(tf.maximum(variance, VARIANCE_FLOOR))
 
     def update_statistics(self, linear_responses) -> None:
         """Moves the running statistics towards those of a batch; replicas of a strategy agree."""

@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 
 from anchornet_tf import files
-from anchornet_tf.layers.anchor_bank import AnchorBank
+from anchornet_tf.layers.anchor_bank import VARIANCE_FLOOR, AnchorBank
 from anchornet_tf.layers.equalizer import Equalizer
 
 _ARRAYS = ("kernel", "bias", "running_mean", "running_square")
@@ -35,18 +35,27 @@ class BankFile:
     equalizer: np.ndarray | None = None
 
     @classmethod
-    def of(
-        cls,
-        bank: AnchorBank,
-        class_name: str,
-        pca_digest: str,
-        record: dict,
-        equalizer: Equalizer | None = None,
-    ) -> "BankFile":
-        """Takes the values of layers."""
+    def of(cls, bank: AnchorBank, class_name: str, pca_digest: str, record: dict) -> "BankFile":
+        """Takes the values of a layer."""
         arrays = {name: np.asarray(getattr(bank, name)) for name in _ARRAYS}
-        matrix = None if equalizer is None else np.asarray(equalizer.matrix)
-        return cls(class_name, arrays, pca_digest, record, matrix)
+        return cls(class_name, arrays, pca_digest, record)
+
+    def calibrated(self, mean: np.ndarray, covariance: np.ndarray) -> "BankFile":
+        """Returns the bank with statistics and an equalizer that fit its linear responses to images of its class.
+
+        Args:
+            mean: `(filters,)`, of the responses.
+            covariance: `(filters, filters)`.
+        """
+        variance = np.diag(covariance)
+        deviation = np.sqrt(np.maximum(variance, VARIANCE_FLOOR))
+        equalizer = Equalizer()
+        equalizer.fit(covariance / np.outer(deviation, deviation))
+        arrays = self.arrays | {
+            "running_mean": np.float32(mean),
+            "running_square": np.float32(variance + np.square(mean)),
+        }
+        return dataclasses.replace(self, arrays=arrays, equalizer=np.asarray(equalizer.matrix))
 
     def bank(self, response: str = "whitened") -> AnchorBank:
         """Returns a layer with these values."""

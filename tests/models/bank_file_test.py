@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from anchornet_tf.layers.anchor_bank import AnchorBank
-from anchornet_tf.layers.equalizer import Equalizer
 from anchornet_tf.models.bank_file import BankFile
 
 
@@ -30,16 +29,29 @@ def test_round_trip(tmp_path):
 
 
 def test_the_descriptor_is_whitened_and_evened_out(tmp_path):
-    bank, equalizer = _bank(), Equalizer()
-    equalizer.fit(np.diag([4.0, 1.0, 0.25]))
-    BankFile.of(bank, "bird", "digest", {}, equalizer).save(tmp_path / "bird.npz")
-    file = BankFile.load(tmp_path / "bird.npz")
-    taps = [np.ones((1, s, s, 4), np.float32) for s in (8, 2, 1)]
-    whitened = bank.whiten(bank(taps)).numpy()
-    factors = (np.array([4.0, 1.0, 0.25]) / 1.75) ** -0.25
-    np.testing.assert_allclose(file.descriptor()(taps), whitened * factors, rtol=1e-4)
+    bank = _bank()
     plain = BankFile.of(bank, "bird", "digest", {})
-    np.testing.assert_allclose(plain.descriptor()(taps), whitened, rtol=1e-5)
+    taps = [np.ones((1, s, s, 4), np.float32) for s in (8, 2, 1)]
+    linear = bank(taps).numpy()
+    np.testing.assert_allclose(plain.descriptor()(taps), bank.whiten(linear), rtol=1e-5)
+
+    mean, deviation = np.array([0.5, -1.0, 2.0]), np.array([2.0, 1.0, 0.5])
+    correlation = np.array([[1.0, 0.6, 0.0], [0.6, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    plain.calibrated(mean, correlation * np.outer(deviation, deviation)).save(tmp_path / "bird.npz")
+    file = BankFile.load(tmp_path / "bird.npz")
+    # The first two vary together: 1.6 along their sum, 0.4 along their difference.
+    directions = np.array([[1, 1, 0], [1, -1, 0], [0, 0, np.sqrt(2)]]) / np.sqrt(2)
+    matrix = directions.T @ np.diag(np.array([1.6, 0.4, 1.0]) ** -0.25) @ directions
+    expected = ((linear - mean) / deviation) @ matrix
+    np.testing.assert_allclose(file.descriptor()(taps), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(file.arrays["kernel"], plain.arrays["kernel"])
+
+
+def test_a_filter_that_never_varies_stays_finite():
+    file = BankFile.of(_bank(), "bird", "digest", {})
+    file = file.calibrated(np.ones(3), np.diag([1.0, 0.0, 2.0]))
+    taps = [np.ones((1, s, s, 4), np.float32) for s in (8, 2, 1)]
+    assert np.isfinite(file.descriptor()(taps)).all()
 
 
 def test_bad_files(tmp_path):

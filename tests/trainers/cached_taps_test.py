@@ -1,10 +1,7 @@
 """Cached taps are the taps of the planned views, computed once, shared by runs that differ in nothing else."""
 
 import numpy as np
-import pytest
-from PIL import Image
 
-from anchornet_tf.datasets import parts_world, sources
 from anchornet_tf.datasets.batch_plan import plan_batches
 from anchornet_tf.datasets.joint_plan import plan_joint_batches
 from trainers.cached_taps import CachedTaps
@@ -25,16 +22,6 @@ class _Extractor:
             mean = blocks.mean(axis=(2, 4, 5))[..., None]
             taps.append(np.repeat(mean, 256, axis=-1) / 255)
         return tuple(taps)
-
-
-@pytest.fixture
-def source(tmp_path):
-    for name in ("bird", "cow", "background"):
-        (tmp_path / "images" / name).mkdir(parents=True)
-        for index in range(4):
-            image = Image.fromarray(parts_world.draw(name, index, size=64).image)
-            image.save(tmp_path / "images" / name / f"{index}.png")
-    return sources.open_source(f"folder:{tmp_path / 'images'}", "train", heldout_fraction=0.0)
 
 
 def _cached(source, folder, **changes):

@@ -34,7 +34,7 @@ def test_other_workers_write_nothing(tmp_path):
     folder = RunFolder(tmp_path, writes=False)
     folder.save(1, {"a": tf.Variable([1.0])})
     folder.log([{"step": 1, "loss": 2}])
-    folder.write_json("x.json", {})
+    folder.write_summary({"steps": 1})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -52,8 +52,11 @@ def test_log_forgets_what_a_resumed_run_repeats(tmp_path):
     assert folder.logged() == []
 
 
-def test_json(tmp_path):
+def test_the_summary_tells_a_finished_run(tmp_path, capsys):
     folder = RunFolder(tmp_path)
-    assert folder.read_json("summary.json") is None
-    folder.write_json("summary.json", {"a": 1})
-    assert folder.read_json("summary.json") == {"a": 1}
+    assert folder.finished_summary(3) is None
+    folder.write_summary({"steps": 3, "a": 1})
+    assert folder.finished_summary(4) is None
+    assert capsys.readouterr().out == ""
+    assert folder.finished_summary(3) == {"steps": 3, "a": 1}
+    assert "finished: 3 steps" in capsys.readouterr().out
