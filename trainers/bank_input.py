@@ -10,9 +10,8 @@ from anchornet_tf.datasets.image_source import ImageSource
 from trainers.cached_taps import CachedTaps
 from trainers.config import Stage1Config
 
-_CALIBRATION_IMAGES = (
-    240  # Of each class. With 48 the descriptors of 128 filters match a little worse.
-)
+# Of each class. With 48 the descriptors of 128 filters match a little worse.
+_CALIBRATION_IMAGES = 240
 
 
 def plan(
