@@ -121,8 +121,13 @@ def test_a_killed_run_continues_and_ends_with_the_same_weights(tmp_path):
         left, right = (
             np.load(tmp_path / run / "banks" / f"{name}.npz") for run in ("whole", "killed")
         )
-        for array in ("kernel", "bias", "running_mean", "running_square"):
+        for array in ("kernel", "bias", "running_mean", "running_square", "equalizer"):
             np.testing.assert_array_equal(left[array], right[array])
+        # The bank that is kept has measured statistics, near the running ones and not the same.
+        running = np.load(tmp_path / "whole" / "checkpoint.npz")[f"{name}/running_mean"]
+        distance = np.abs(left["running_mean"] - running)
+        assert 0 < distance.max() < 0.5 * np.sqrt(left["running_square"].max())
+        assert np.abs(left["equalizer"] - np.eye(6)).max() > 0.01
     logs = [(tmp_path / run / "metrics.csv").read_text() for run in ("whole", "killed")]
     assert logs[0] == logs[1]
 
