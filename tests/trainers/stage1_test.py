@@ -135,3 +135,18 @@ def test_a_killed_run_continues_and_ends_with_the_same_weights(tmp_path):
     assert finished.returncode == 0 and "This run is finished: 60 steps" in finished.stdout
     other = _run(*flags, "--num_filters=7")
     assert other.returncode != 0 and "num_filters 6 there, 7 here" in other.stderr
+
+
+@pytest.mark.slow
+def test_a_run_with_the_live_trunk_ends_with_calibrated_banks(tmp_path):
+    data = _write_folder(tmp_path / "images", ["bird", "cow", "background"], count=4)
+    flags = _flags(data, tmp_path / "run", tmp_path / "cache")
+    run = _run(*flags, "--nocache_features", "--steps=3")
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert not (tmp_path / "cache").exists()
+    for name in ("bird", "cow"):
+        bank = np.load(tmp_path / "run" / "banks" / f"{name}.npz")
+        # After three steps the running average is still near where it starts, at one.
+        running = np.load(tmp_path / "run" / "checkpoint.npz")[f"{name}/running_square"]
+        assert np.abs(bank["running_square"] - running).min() > 0.1
+        assert np.abs(bank["equalizer"] - np.eye(6)).max() > 0.01
