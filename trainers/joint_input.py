@@ -32,9 +32,11 @@ def plan(
     )
 
 
-def calibration_plan(config: Stage2Config, source: ImageSource, columns: list[int]) -> JointPlan:
-    """Returns batches of positives, uniform over the classes, for the start of the encoder and of the mean."""
-    steps = -(-config.calibration_images // (config.batch_size // 2))
+def calibration_plan(
+    config: Stage2Config, source: ImageSource, columns: list[int], images: int
+) -> JointPlan:
+    """Returns batches of at least so many positives, uniform over the classes, whose statistics are wanted."""
+    steps = -(-images // (config.batch_size // 2))
     whole = plan_joint_batches(
         source,
         columns,

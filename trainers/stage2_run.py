@@ -25,6 +25,9 @@ from trainers.run_folder import RunFolder
 # L_R sees directions only: maps that fade away, or shrink to a few directions, please it.
 _COLLAPSED = 0.1
 _CALIBRATION_STRIDE = 3
+_EQUALIZED_IMAGES = (
+    48  # Of each class: the descriptors of a class are evened out over its own images.
+)
 
 
 def train(
@@ -92,7 +95,8 @@ def train(
         _calibration_responses, config, model, source, columns, cached, extractor
     )
     if not folder.has_checkpoint():
-        _start_encoder(config, model, calibration_responses("Start of the encoder"))
+        responses = calibration_responses(config.calibration_images, "Start of the encoder")
+        _start_encoder(config, model, responses)
 
     def batches_from(start):
         def shard(shards, index):
@@ -121,7 +125,8 @@ def train(
         print(f"Continued from step {start}.")
     if not folder.writes:
         return {}
-    model.fit_equalizers(calibration_responses("Covariances"))
+    images = max(config.calibration_images, _EQUALIZED_IMAGES * len(columns))
+    model.fit_equalizers(calibration_responses(images, "Covariances"))
     return _report(config, folder, training, extractor, held_out, columns)
 
 
@@ -146,9 +151,11 @@ class _EnergyWatch:
         return parts
 
 
-def _calibration_responses(config, model, source, columns, cached, extractor, purpose: str):
+def _calibration_responses(
+    config, model, source, columns, cached, extractor, images: int, purpose: str
+):
     """Yields linear responses, at some cells, of training images of all classes, with the class of each."""
-    plan = joint_input.calibration_plan(config, source, columns)
+    plan = joint_input.calibration_plan(config, source, columns, images)
     if cached is not None:
         cached.fill(extractor, plan)
         batches = cached.batches(plan)
