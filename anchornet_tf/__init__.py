@@ -10,22 +10,22 @@ __version__ = "0.1.0"
 _HOMES = {
     "AnchorBank": "anchornet_tf.layers.anchor_bank",
     "AnchorNet": "anchornet_tf.models.anchornet",
-    "Backbone": "anchornet_tf.backbone",
+    "Backbone": "anchornet_tf.trunks.backbone",
     "BankFile": "anchornet_tf.models.bank_file",
     "Equalizer": "anchornet_tf.layers.equalizer",
     "FilterDiversity": "anchornet_tf.losses.diversity",
     "PCAProjection": "anchornet_tf.layers.pca_projection",
     "Hypercolumn": "anchornet_tf.layers.hypercolumn",
-    "HypercolumnPCA": "anchornet_tf.pca",
+    "HypercolumnPCA": "anchornet_tf.trunks.pca",
     "DeepDescriptor": "anchornet_tf.features.deep",
     "FeatureMap": "anchornet_tf.features.feature_map",
-    "Flow": "anchornet_tf.matching.flow",
+    "Flow": "anchornet_tf.matchers.flow",
     "ResponseDiversity": "anchornet_tf.losses.diversity",
     "TapExtractor": "anchornet_tf.models.tap_extractor",
     "TiedAutoencoder": "anchornet_tf.layers.tied_autoencoder",
     "load": "anchornet_tf.models.presets",
-    "match_pair": "anchornet_tf.matching.api",
-    "match_many": "anchornet_tf.matching.api",
+    "match_pair": "anchornet_tf.matchers.api",
+    "match_many": "anchornet_tf.matchers.api",
 }
 
 __all__ = sorted([*_HOMES, "__version__"])

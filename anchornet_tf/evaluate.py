@@ -18,11 +18,11 @@ import sys
 
 from absl import app, flags
 
-from anchornet_tf.datasets.benchmarks.registry import BENCHMARKS
+from anchornet_tf.datasets.annotated.registry import BENCHMARKS
 from anchornet_tf.features.registry import DESCRIPTORS
-from anchornet_tf.lazy_registry import parse_option
-from anchornet_tf.matching.registry import MATCHERS
-from anchornet_tf.pretrained import WeightsUnavailable
+from anchornet_tf.matchers.registry import MATCHERS
+from anchornet_tf.trunks.pretrained import WeightsUnavailable
+from anchornet_tf.utils.lazy_registry import parse_option
 
 _BENCHMARK = flags.DEFINE_enum(
     "benchmark", "parts_world", BENCHMARKS.names, "Which pairs of images, and how they are scored."
@@ -101,8 +101,8 @@ def main(argv):
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     # As for trainings: TensorFlow leaves it off on processors that it makes faster all the same.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
-    from anchornet_tf.evaluation import report
-    from anchornet_tf.evaluation.command import Evaluation, evaluate
+    from anchornet_tf.runner import report
+    from anchornet_tf.runner.evaluation import Evaluation, evaluate
 
     try:
         output = _OUTPUT.value or f"runs/evaluate-{_BENCHMARK.value}"

@@ -20,9 +20,9 @@ import sys
 from absl import app, flags
 
 from anchornet_tf.features.registry import DESCRIPTORS
-from anchornet_tf.lazy_registry import parse_option
-from anchornet_tf.matching.registry import MATCHERS
-from anchornet_tf.pretrained import WeightsUnavailable
+from anchornet_tf.matchers.registry import MATCHERS
+from anchornet_tf.trunks.pretrained import WeightsUnavailable
+from anchornet_tf.utils.lazy_registry import parse_option
 
 _FEATURES = flags.DEFINE_enum(
     "features", "anchornet", DESCRIPTORS.names, "What to compare: the descriptor of the images."
@@ -64,9 +64,10 @@ def main(argv):
 def _run(source_path, target_path, options, points):
     # TensorFlow is imported after the flags are parsed, so that --help answers at once.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    from anchornet_tf import files, viz
-    from anchornet_tf.image_io import read_image
-    from anchornet_tf.matching.api import match_pair
+    from anchornet_tf import viz
+    from anchornet_tf.matchers.api import match_pair
+    from anchornet_tf.utils import files
+    from anchornet_tf.utils.image_io import read_image
 
     source, target = read_image(source_path), read_image(target_path)
     flow = match_pair(source, target, _FEATURES.value, _MATCHER.value, **options)

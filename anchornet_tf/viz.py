@@ -12,8 +12,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from anchornet_tf.features.feature_map import resize_bilinear
-from anchornet_tf.image_io import read_image
-from anchornet_tf.matching.flow import Flow
+from anchornet_tf.matchers.flow import Flow
+from anchornet_tf.utils.image_io import read_image
 
 _PANEL_INCHES = 4.0
 _BACKGROUND = 255

@@ -4,7 +4,7 @@ import numpy as np
 
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.features.sift import SiftDescriptor
-from anchornet_tf.matching.dsp import DspMatcher
+from anchornet_tf.matchers.dsp import DspMatcher
 from benchmarks.pictures import drawn_image
 from benchmarks.results import Goal, Results
 from benchmarks.settings import Settings

@@ -7,7 +7,7 @@ import numpy as np
 
 from anchornet_tf.datasets.voc_classes import VOC_CLASSES
 from anchornet_tf.features.deep import DeepDescriptor
-from anchornet_tf.matching.api import match_many
+from anchornet_tf.matchers.api import match_many
 from benchmarks import models, proposal_flow, stage1
 from benchmarks.results import Curve, Line, Results
 from benchmarks.settings import Settings

@@ -6,15 +6,15 @@ import tensorflow as tf
 
 from anchornet_tf.datasets import sources
 from anchornet_tf.models.tap_extractor import TapExtractor
+from anchornet_tf.training import strategy as strategies
+from anchornet_tf.training.cached_views import CachedViews
+from anchornet_tf.training.stage1 import input as bank_input
+from anchornet_tf.training.stage1.step import BankTraining
 from benchmarks import models
 from benchmarks.results import Goal, Results
 from benchmarks.settings import Settings
 from benchmarks.stage1 import make_config, present_classes
 from benchmarks.timing import Prepared, in_turn
-from trainers import bank_input
-from trainers import strategy as strategies
-from trainers.bank_training import BankTraining
-from trainers.cached_taps import CachedTaps
 
 _GOAL = Goal(1.05)
 # While other work is timed the pipeline runs ahead: so many steps use up what it has in store.
@@ -28,7 +28,7 @@ def cached_taps(settings: Settings) -> Results:
     source, config = _prepared(settings, timed_steps, views=1)
     extractor = TapExtractor(models.backbone())
     with tempfile.TemporaryDirectory(prefix="anchornet-bench-") as folder:
-        cached = CachedTaps(
+        cached = CachedViews(
             source,
             folder,
             pca_digest=extractor.pca_digest,

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from anchornet_tf.backbone import Backbone
 from anchornet_tf.datasets.voc_classes import VOC_CLASSES
 from anchornet_tf.models.anchornet import AnchorNet
+from anchornet_tf.trunks.backbone import Backbone
 
 _IMAGES = tf.TensorSpec((None, None, None, 3), tf.float32)
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from anchornet_tf.features.feature_map import FeatureMap
-from anchornet_tf.matching.nearest import NearestMatcher
+from anchornet_tf.matchers.nearest import NearestMatcher
 from benchmarks import memory, operations
 from benchmarks.results import Goal, Results, Row
 from benchmarks.settings import Settings

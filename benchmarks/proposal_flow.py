@@ -6,9 +6,9 @@ import numpy as np
 
 from anchornet_tf.features.box_features import BOX_CELLS, describe_boxes
 from anchornet_tf.features.feature_map import FeatureMap
-from anchornet_tf.matching.box_matching import box_similarity
-from anchornet_tf.matching.proposal_flow import ALGORITHMS, ProposalFlowMatcher
-from anchornet_tf.proposals import propose_boxes
+from anchornet_tf.features.proposals import propose_boxes
+from anchornet_tf.matchers.box_matching import box_similarity
+from anchornet_tf.matchers.proposal_flow import ALGORITHMS, ProposalFlowMatcher
 from benchmarks import operations
 from benchmarks.pictures import drawn_image
 from benchmarks.results import Goal, Results

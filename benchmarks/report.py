@@ -6,7 +6,7 @@ import os
 import pathlib
 from collections.abc import Sequence
 
-from anchornet_tf import files
+from anchornet_tf.utils import files
 from benchmarks import machine, plots
 from benchmarks.results import Curve, Results, Row, Spread
 

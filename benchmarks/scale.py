@@ -5,10 +5,11 @@ import time
 
 import numpy as np
 
-from anchornet_tf.datasets import sources, weak_labels
+from anchornet_tf.datasets import sources
 from anchornet_tf.features.deep import DeepDescriptor
-from anchornet_tf.matching.api import match_many
+from anchornet_tf.matchers.api import match_many
 from anchornet_tf.models.tap_extractor import TapExtractor
+from anchornet_tf.training import weak_labels
 from benchmarks import memory, models
 from benchmarks.growth import random_pictures
 from benchmarks.results import Curve, Goal, Line, Results, Row, Spread

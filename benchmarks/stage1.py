@@ -3,15 +3,16 @@
 import numpy as np
 import tensorflow as tf
 
-from anchornet_tf.datasets import sources, tap_cache
+from anchornet_tf.datasets import sources
 from anchornet_tf.datasets.image_source import ImageSource
+from anchornet_tf.training import tap_cache
+from anchornet_tf.training.stage1 import input as bank_input
+from anchornet_tf.training.stage1.config import Stage1Config
+from anchornet_tf.training.stage1.step import BankTraining
 from benchmarks import models
 from benchmarks.results import Goal, Results, Row
 from benchmarks.settings import Settings
 from benchmarks.timing import MATMUL, Timed, in_turn
-from trainers import bank_input
-from trainers.bank_training import BankTraining
-from trainers.config import Stage1Config
 
 
 def make_config(settings: Settings, classes: tuple[str, ...], **changes) -> Stage1Config:

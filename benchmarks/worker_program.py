@@ -19,12 +19,12 @@ _WARMUPS = 2
 def main(_):
     import tensorflow as tf
 
-    from anchornet_tf import files
     from anchornet_tf.models.tap_extractor import TapExtractor
+    from anchornet_tf.training import strategy as strategies
+    from anchornet_tf.training.stage1.config import Stage1Config
+    from anchornet_tf.training.stage1.step import BankTraining
+    from anchornet_tf.utils import files
     from benchmarks import models
-    from trainers import strategy as strategies
-    from trainers.bank_training import BankTraining
-    from trainers.config import Stage1Config
 
     tf.config.threading.set_intra_op_parallelism_threads(_THREADS.value)
     where = strategies.make("auto")

@@ -8,8 +8,8 @@ import tempfile
 import tensorflow as tf
 from absl import logging
 
-from anchornet_tf import files
 from anchornet_tf.models import presets
+from anchornet_tf.utils import files
 from export import model_card
 from export.servable import Servable
 

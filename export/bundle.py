@@ -5,7 +5,7 @@ import pathlib
 import shutil
 import string
 
-from anchornet_tf import files
+from anchornet_tf.utils import files
 from export import model_card, warmup
 from export.archive import versions
 

@@ -20,8 +20,8 @@ import PIL.Image
 from absl import app, flags
 
 from anchornet_tf.features.feature_map import FeatureMap
-from anchornet_tf.image_io import read_image
-from anchornet_tf.matching.flow import Flow
+from anchornet_tf.matchers.flow import Flow
+from anchornet_tf.utils.image_io import read_image
 from export.transports import GrpcTransport, RestTransport, ServerError
 
 _FIRST_PAUSE = 0.2
@@ -99,7 +99,7 @@ class Client:
         """Returns the class-agnostic descriptors of an image, which the server resizes to the model's size.
 
         Args:
-            image: a path, an array or a PIL image, as in `anchornet_tf.image_io.read_image`.
+            image: a path, an array or a PIL image, as in `anchornet_tf.utils.image_io.read_image`.
         """
         image = read_image(image)
         buffer = io.BytesIO()
@@ -170,7 +170,8 @@ def _run(client: Client, paths: list[str], points: str, output: str) -> None:
     length = np.linalg.norm(flow.displacement, axis=-1)
     print(f"Flow of {flow.shape} pixels, mean displacement {length.mean():.1f} pixels")
     if output:
-        from anchornet_tf import files, viz
+        from anchornet_tf import viz
+        from anchornet_tf.utils import files
 
         figure = viz.plot_summary(*paths, flow)
         with files.atomic_file(output) as temporary:

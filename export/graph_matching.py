@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from anchornet_tf.matching.hough import HoughMatcher, hough_cells
-from anchornet_tf.matching.nearest import nearest_cells
+from anchornet_tf.matchers.hough import HoughMatcher, hough_cells
+from anchornet_tf.matchers.nearest import nearest_cells
 
 MATCHERS = ("nearest", "hough")
 

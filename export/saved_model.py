@@ -46,7 +46,7 @@ def main(argv):
         )
     # TensorFlow is imported after the flags are parsed, so that --help answers at once.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    from anchornet_tf.pretrained import WeightsUnavailable
+    from anchornet_tf.trunks.pretrained import WeightsUnavailable
     from export.archive import export_folder
 
     given = [flag for flag in (_WEIGHT_DIV_A, _WEIGHT_DIV_ENCODER) if flag.value is not None]

@@ -2,10 +2,10 @@
 
 import tensorflow as tf
 
-from anchornet_tf.backbone import MINIMUM_SIZE
 from anchornet_tf.layers.anchor_bank import factored_convolution
 from anchornet_tf.losses.diversity import filter_diversity_loss
 from anchornet_tf.models.anchornet import AnchorNet
+from anchornet_tf.trunks.backbone import MINIMUM_SIZE
 from export import graph_matching
 from export.image_bytes import decode_batch
 
@@ -142,7 +142,7 @@ class Servable(tf.train.Checkpoint):
         return {"points": points, "confidence": confidence}
 
     def _matched(self, inputs):
-        # Two pixels as in `anchornet_tf.image_io`: images are resized for the network.
+        # Two pixels as in `anchornet_tf.utils.image_io`: images are resized for the network.
         source, target = (_checked(inputs[name], minimum=2) for name in ("source", "target"))
         return graph_matching.match_images(
             self._describe, source, target, self._size, self._matcher

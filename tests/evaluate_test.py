@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from anchornet_tf.datasets.benchmarks.registry import open_benchmark
-from anchornet_tf.evaluation.command import Evaluation, evaluate
-from tests.datasets.benchmarks import folders
+from anchornet_tf.datasets.annotated.registry import open_benchmark
+from anchornet_tf.runner.evaluation import Evaluation, evaluate
+from tests.datasets.annotated import folders
 from tests.shared_data import shared_path
 
 

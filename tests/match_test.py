@@ -10,8 +10,8 @@ from absl import app, flags
 from absl.testing import flagsaver
 
 from anchornet_tf import match
-from anchornet_tf.lazy_registry import parse_option
-from anchornet_tf.matching.flow import Flow
+from anchornet_tf.matchers.flow import Flow
+from anchornet_tf.utils.lazy_registry import parse_option
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from anchornet_tf import viz
-from anchornet_tf.matching.flow import Flow
+from anchornet_tf.matchers.flow import Flow
 
 
 def _image(height, width, seed=0):

@@ -24,12 +24,15 @@ def main(argv):
         raise app.UsageError(f"Expected flags only. Received: {argv[1:]}")
     # TensorFlow is imported after the flags are parsed, so that --help answers at once.
     import anchornet_tf
-    from anchornet_tf import files, viz
-    from anchornet_tf.evaluation import keypoint_sets
-    from anchornet_tf.evaluation.keypoint_transfer import nearest_keypoint_pck
+    from anchornet_tf import viz
+    from anchornet_tf.datasets import keypoint_sets
     from anchornet_tf.features.registry import get_descriptor
-    from trainers import stage1_run, stage2_run
-    from trainers.config import Stage1Config, Stage2Config
+    from anchornet_tf.metrics.keypoint_transfer import nearest_keypoint_pck
+    from anchornet_tf.training.stage1 import run as stage1_run
+    from anchornet_tf.training.stage1.config import Stage1Config
+    from anchornet_tf.training.stage2 import run as stage2_run
+    from anchornet_tf.training.stage2.config import Stage2Config
+    from anchornet_tf.utils import files
 
     workdir = pathlib.Path(_WORKDIR.value)
     name = _CLASSES.value[0]

@@ -41,9 +41,10 @@ def main(argv):
     import tensorflow as tf
     from tqdm import tqdm
 
-    from anchornet_tf import pca
-    from anchornet_tf.backbone import Backbone
-    from anchornet_tf.datasets import augmentation, sources
+    from anchornet_tf.datasets import sources
+    from anchornet_tf.training import augmentation
+    from anchornet_tf.trunks import pca
+    from anchornet_tf.trunks.backbone import Backbone
 
     source = sources.open_source(_DATA.value, "train", seed=_SEED.value)
     order = np.random.default_rng(_SEED.value).permutation(len(source))[: _NUM_IMAGES.value]

@@ -33,7 +33,7 @@ def main(argv):
     if len(argv) > 1:
         raise app.UsageError(f"Expected flags only. Received: {argv[1:]}")
     # TensorFlow is imported after the flags are parsed, so that --help answers at once.
-    from trainers import reproduce_run
+    from anchornet_tf.training import recipe as reproduce_run
 
     output = reproduce_run.run(
         _DATA.value,

@@ -15,9 +15,9 @@ import pathlib
 from absl import app, flags
 
 from anchornet_tf.datasets.voc_classes import VOC_CLASSES
-from trainers import config as configs
+from anchornet_tf.training.stage1.config import Stage1Config
 
-_DEFAULT = configs.Stage1Config()
+_DEFAULT = Stage1Config()
 
 _CLASS = flags.DEFINE_list(
     "class", ["bird"], f"Class, comma-separated classes, or all. One of: {', '.join(VOC_CLASSES)}."
@@ -91,10 +91,10 @@ _STRATEGY = flags.DEFINE_enum(
 _CHECKPOINT_EVERY = flags.DEFINE_integer("checkpoint_every", 50, "Steps between checkpoints.", 1)
 
 
-def config_from_flags() -> configs.Stage1Config:
+def config_from_flags() -> Stage1Config:
     """Gathers the flags."""
     classes = VOC_CLASSES if _CLASS.value == ["all"] else tuple(_CLASS.value)
-    return configs.Stage1Config(
+    return Stage1Config(
         classes=classes,
         data=_DATA.value,
         pca=_PCA.value,
@@ -127,7 +127,7 @@ def main(argv):
         raise app.UsageError(str(error)) from error
     name = "all" if len(config.classes) == len(VOC_CLASSES) else "-".join(config.classes)
     # TensorFlow is imported after the flags are parsed, so that --help answers at once.
-    from trainers import stage1_run
+    from anchornet_tf.training.stage1 import run as stage1_run
 
     stage1_run.train(
         config,

@@ -16,9 +16,9 @@ import pathlib
 
 from absl import app, flags
 
-from trainers import config as configs
+from anchornet_tf.training.stage2.config import ENCODER_STARTS, GAMMAS, Stage2Config
 
-_DEFAULTS = {field.name: field.default for field in dataclasses.fields(configs.Stage2Config)}
+_DEFAULTS = {field.name: field.default for field in dataclasses.fields(Stage2Config)}
 
 _FLAGS = [
     flags.DEFINE_list(
@@ -41,13 +41,13 @@ _FLAGS = [
     flags.DEFINE_enum(
         "gamma",
         _DEFAULTS["gamma"],
-        configs.GAMMAS,
+        GAMMAS,
         "What is compressed: whitened linear responses, or the paper's softplus maps.",
     ),
     flags.DEFINE_enum(
         "encoder_start",
         _DEFAULTS["encoder_start"],
-        configs.ENCODER_STARTS,
+        ENCODER_STARTS,
         "Where the encoder starts: at the maps' principal directions, or at random ones.",
     ),
     flags.DEFINE_float("noise", _DEFAULTS["noise"], "Share of channels set to zero in training."),
@@ -116,11 +116,11 @@ def main(argv):
     if len(argv) > 1:
         raise app.UsageError(f"Expected flags only. Received: {argv[1:]}")
     try:
-        config = configs.Stage2Config(**{holder.name: holder.value for holder in _FLAGS})
+        config = Stage2Config(**{holder.name: holder.value for holder in _FLAGS})
     except ValueError as error:
         raise app.UsageError(str(error)) from error
     # TensorFlow is imported after the flags are parsed, so that --help answers at once.
-    from trainers import stage2_run
+    from anchornet_tf.training.stage2 import run as stage2_run
 
     stage2_run.train(
         config,

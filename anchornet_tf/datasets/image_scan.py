@@ -17,8 +17,8 @@ import tensorflow as tf
 from absl import logging
 from tqdm import tqdm
 
-from anchornet_tf import files
 from anchornet_tf.datasets.image_source import ImageSource
+from anchornet_tf.utils import files
 
 GREATEST_UNREADABLE_SHARE = 0.05
 _CHUNK = 64

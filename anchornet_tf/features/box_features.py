@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse
 
-from anchornet_tf.boxes import check_boxes
+from anchornet_tf.features.boxes import check_boxes
 from anchornet_tf.features.feature_map import FeatureMap
 
 BOX_CELLS = 8  # cells a side, as many as the HOG of a box has
@@ -27,7 +27,7 @@ def describe_boxes(
     Args:
         source: FeatureMap of the source image.
         target: FeatureMap of the target image, of the same kind and depth.
-        source_boxes: `(n_source, 4)` boxes as in `anchornet_tf.boxes`.
+        source_boxes: `(n_source, 4)` boxes as in `anchornet_tf.features.boxes`.
         target_boxes: `(n_target, 4)` boxes.
         centered: bool. Whether the mean over the boxes of both images is removed before vectors are
             normalised. Features that are never negative make all boxes similar otherwise, and a few of
@@ -64,7 +64,7 @@ def crop_boxes(
 
     Args:
         feature_map: FeatureMap of an image.
-        boxes: `(n, 4)` boxes of that image, as in `anchornet_tf.boxes`. Samples off the image take the
+        boxes: `(n, 4)` boxes of that image, as in `anchornet_tf.features.boxes`. Samples off the image take the
             features at its border.
         num_cells: int. Samples a side, at the centres of as many equal parts of the box.
 

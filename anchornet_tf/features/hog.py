@@ -11,7 +11,7 @@ Reference:
 import numpy as np
 import scipy.sparse
 
-from anchornet_tf.boxes import check_boxes
+from anchornet_tf.features.boxes import check_boxes
 
 NUM_CHANNELS = 31
 CELL_SIZE = 8  # pixels
@@ -145,7 +145,7 @@ def box_hog(image: np.ndarray, boxes: np.ndarray, reference: bool = False) -> np
 
     Args:
         image: uint8 array `(height, width, 3)`.
-        boxes: `(n, 4)` boxes as in `anchornet_tf.boxes`; they may reach over the image.
+        boxes: `(n, 4)` boxes as in `anchornet_tf.features.boxes`; they may reach over the image.
         reference: bool. True reproduces the published matching program as it was run: crops are
             rounded to whole levels, and shrinking ones use weights that do not sum to one. This puts
             a pattern of dots on flat regions of large boxes; False leaves it out.

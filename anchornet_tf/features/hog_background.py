@@ -20,7 +20,7 @@ import scipy.linalg
 
 from anchornet_tf.features.feature_map import resize_bilinear
 from anchornet_tf.features.hog import CELL_SIZE, NUM_CHANNELS, TEMPLATE_CELLS, hog
-from anchornet_tf.files import atomic_file
+from anchornet_tf.utils.files import atomic_file
 
 SHIPPED_PATH = pathlib.Path(__file__).with_name("hog_background.npz")
 _REGULARIZER = 0.01  # added to the diagonal until it is positive definite...

@@ -17,7 +17,7 @@ import tqdm
 from absl import app, flags, logging
 
 from anchornet_tf.features.hog_background import learn_background
-from anchornet_tf.image_io import read_image
+from anchornet_tf.utils.image_io import read_image
 
 _IMAGES = flags.DEFINE_list("images", None, "Files or quoted patterns, separated by commas.")
 _OUTPUT = flags.DEFINE_string("output", None, "The .npz file to write.")

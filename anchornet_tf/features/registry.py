@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from anchornet_tf.features.feature_map import FeatureMap
-from anchornet_tf.lazy_registry import LazyRegistry
+from anchornet_tf.utils.lazy_registry import LazyRegistry
 
 Descriptor = Callable[[Sequence[np.ndarray]], list[FeatureMap]]
 

@@ -3,9 +3,9 @@
 import keras
 import tensorflow as tf
 
-from anchornet_tf import pca
-from anchornet_tf.backbone import TAP_CHANNELS, TAP_NAMES
 from anchornet_tf.layers.pca_projection import PCAProjection
+from anchornet_tf.trunks import pca
+from anchornet_tf.trunks.backbone import TAP_CHANNELS, TAP_NAMES
 
 _EPSILON = 1e-12
 

@@ -7,14 +7,14 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from anchornet_tf import pca
-from anchornet_tf.backbone import Backbone
 from anchornet_tf.layers.anchor_bank import RESPONSES, AnchorBank, factored_convolution
 from anchornet_tf.layers.equalizer import Equalizer
 from anchornet_tf.layers.hypercolumn import Hypercolumn, stack
 from anchornet_tf.layers.tied_autoencoder import TiedAutoencoder
 from anchornet_tf.models import anchornet_folder
 from anchornet_tf.models.bank_file import BankFile
+from anchornet_tf.trunks import pca
+from anchornet_tf.trunks.backbone import Backbone
 
 GAMMAS = ("softplus", "whitened")
 

@@ -9,8 +9,8 @@ import zipfile
 
 import numpy as np
 
-from anchornet_tf import files
-from anchornet_tf.backbone import TAP_NAMES, Backbone
+from anchornet_tf.trunks.backbone import TAP_NAMES, Backbone
+from anchornet_tf.utils import files
 
 # Of Keras' ImageNet ResNet50 without its top: which trunk a folder without one means.
 IMAGENET_DIGEST = "61001ca9c1728ade"

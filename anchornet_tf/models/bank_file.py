@@ -8,9 +8,9 @@ import zipfile
 
 import numpy as np
 
-from anchornet_tf import files
 from anchornet_tf.layers.anchor_bank import VARIANCE_FLOOR, AnchorBank
 from anchornet_tf.layers.equalizer import Equalizer
+from anchornet_tf.utils import files
 
 _ARRAYS = ("kernel", "bias", "running_mean", "running_square")
 _EQUALIZER = "equalizer"

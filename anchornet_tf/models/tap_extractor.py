@@ -4,9 +4,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from anchornet_tf import pca
-from anchornet_tf.backbone import Backbone
 from anchornet_tf.layers.hypercolumn import Hypercolumn
+from anchornet_tf.trunks import pca
+from anchornet_tf.trunks.backbone import Backbone
 
 
 class TapExtractor:

@@ -4,8 +4,8 @@ import keras
 import PIL.Image
 import pytest
 
-from anchornet_tf.backbone import TAP_CHANNELS, TAP_LAYERS, TAP_STRIDES
 from anchornet_tf.datasets import parts_world
+from anchornet_tf.trunks.backbone import TAP_CHANNELS, TAP_LAYERS, TAP_STRIDES
 from benchmarks import models, timing
 from benchmarks.settings import Settings
 

@@ -5,10 +5,10 @@ import math
 import pytest
 
 from anchornet_tf.datasets.sources import open_source
+from anchornet_tf.training.stage1 import input as bank_input
 from benchmarks import catalogue, scale, stage1
 from benchmarks.settings import Settings
 from benchmarks.timing import Timed
-from trainers import bank_input
 
 # Processes of their own, and the compilation by XLA, take longer than everything else together.
 _SLOW = {"help_text", "imports", "local_workers", "xla"}

@@ -11,7 +11,7 @@ import PIL.Image
 import pytest
 import tensorflow as tf
 
-from anchornet_tf.image_io import read_image
+from anchornet_tf.utils.image_io import read_image
 from export import image_bytes
 
 SIZE = (64, 96)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from anchornet_tf.backbone import Backbone
 from anchornet_tf.features import deep
 from anchornet_tf.features.registry import get_descriptor
 from anchornet_tf.models.anchornet import AnchorNet
+from anchornet_tf.trunks.backbone import Backbone
 
 
 @pytest.fixture(scope="module")

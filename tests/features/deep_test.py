@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from anchornet_tf.backbone import Backbone
-from anchornet_tf.evaluation import keypoint_sets
-from anchornet_tf.evaluation.keypoint_transfer import nearest_keypoint_pck
+from anchornet_tf.datasets import keypoint_sets
 from anchornet_tf.features.deep import DeepDescriptor
 from anchornet_tf.layers import anchor_bank
+from anchornet_tf.metrics.keypoint_transfer import nearest_keypoint_pck
 from anchornet_tf.models.bank_file import BankFile
 from anchornet_tf.models.tap_extractor import TapExtractor
+from anchornet_tf.trunks.backbone import Backbone
 from tests.shared_data import shared_path
 
 

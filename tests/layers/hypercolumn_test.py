@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from anchornet_tf import pca
 from anchornet_tf.layers import hypercolumn
+from anchornet_tf.trunks import pca
 
 
 def _taps(sizes=((8, 10), (2, 3), (1, 2)), channels=(6, 7, 8), batch=2):

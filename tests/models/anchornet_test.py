@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from anchornet_tf import pca
-from anchornet_tf.backbone import TAP_CHANNELS, Backbone
 from anchornet_tf.layers.anchor_bank import AnchorBank
 from anchornet_tf.layers.hypercolumn import Hypercolumn, stack
 from anchornet_tf.models import anchornet_folder
 from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.models.bank_file import BankFile
+from anchornet_tf.trunks import pca
+from anchornet_tf.trunks.backbone import TAP_CHANNELS, Backbone
 
 DIMENSIONS, FILTERS, LATENT = 8, 3, 4
 CLASSES = ("bird", "cow")
@@ -174,7 +174,9 @@ def test_gradients_reach_every_trainable_variable(model):
 
 def test_keras_file_round_trip(model, tmp_path, monkeypatch):
     model.save(tmp_path / "model.keras")
-    monkeypatch.setattr("anchornet_tf.pretrained.load_imagenet", lambda: pytest.fail("fetched"))
+    monkeypatch.setattr(
+        "anchornet_tf.trunks.pretrained.load_imagenet", lambda: pytest.fail("fetched")
+    )
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     np.testing.assert_allclose(loaded(_images()), model(_images()), rtol=1e-5, atol=1e-6)
     assert loaded.get_config() == model.get_config()

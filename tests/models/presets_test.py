@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import anchornet_tf
-from anchornet_tf.backbone import Backbone
 from anchornet_tf.models import presets
 from anchornet_tf.models.anchornet import AnchorNet
+from anchornet_tf.trunks.backbone import Backbone
 
 
 @pytest.fixture(scope="module")

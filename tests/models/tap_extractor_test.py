@@ -3,10 +3,10 @@
 import numpy as np
 import tensorflow as tf
 
-from anchornet_tf import pca
-from anchornet_tf.backbone import Backbone
 from anchornet_tf.layers.hypercolumn import Hypercolumn
 from anchornet_tf.models.tap_extractor import TapExtractor
+from anchornet_tf.trunks import pca
+from anchornet_tf.trunks.backbone import Backbone
 
 
 def test_taps_are_projected_and_fixed():

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import anchornet_tf
+from anchornet_tf.datasets import keypoint_sets
 from anchornet_tf.datasets.voc_classes import VOC_CLASSES
-from anchornet_tf.evaluation import keypoint_sets
-from anchornet_tf.evaluation.keypoint_transfer import nearest_keypoint_pck
 from anchornet_tf.features.registry import get_descriptor
+from anchornet_tf.metrics.keypoint_transfer import nearest_keypoint_pck
 from anchornet_tf.models import anchornet_folder, presets
 from tests.shared_data import shared_path
 

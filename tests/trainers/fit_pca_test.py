@@ -7,8 +7,8 @@ import sys
 import pytest
 from PIL import Image
 
-from anchornet_tf import pca
 from anchornet_tf.datasets import parts_world
+from anchornet_tf.trunks import pca
 from tests.repository.tree import ROOT
 
 

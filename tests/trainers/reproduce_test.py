@@ -4,9 +4,11 @@ import json
 
 import pytest
 
-from tests.trainers import synthetic_joint
+from anchornet_tf.training import recipe as reproduce_run
+from anchornet_tf.training.stage1 import run as stage1_run
+from anchornet_tf.training.stage2 import run as stage2_run
 from tests.trainers.stage1_test import _run
-from trainers import reproduce_run, stage1_run, stage2_run
+from tests.training import synthetic_joint
 
 
 def test_help_reads():

@@ -61,8 +61,8 @@ def _write_folder(folder, classes, count=8, size=64):
     "trouble", ["no folder", "no background", "empty class", "missing files", "wrong header"]
 )
 def test_wrong_data_is_found_before_training(trouble, tmp_path):
-    from trainers import stage1_run
-    from trainers.config import Stage1Config
+    from anchornet_tf.training.stage1 import run as stage1_run
+    from anchornet_tf.training.stage1.config import Stage1Config
 
     data = f"folder:{tmp_path / 'images'}"
     if trouble == "no background":

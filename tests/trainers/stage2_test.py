@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import anchornet_tf
+from anchornet_tf.training.stage2 import run as stage2_run
+from anchornet_tf.training.stage2.config import Stage2Config
 from tests.repository.tree import ROOT
 from tests.trainers.stage1_test import _run, _write_folder
-from trainers import stage2_run
-from trainers.config import Stage2Config
 
 
 def test_help_reads_without_tensorflow():

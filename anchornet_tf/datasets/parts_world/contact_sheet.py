@@ -13,9 +13,9 @@ import PIL.Image
 import PIL.ImageDraw
 from absl import app, flags
 
-from anchornet_tf import files
 from anchornet_tf.datasets.parts_world.drawing import DEFAULT_SEED, SPLITS, Example, draw
 from anchornet_tf.datasets.parts_world.layout import LABELS
+from anchornet_tf.utils import files
 
 OVERLAYS = ("none", "keypoints", "parts")
 _CAPTION = 14

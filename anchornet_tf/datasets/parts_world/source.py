@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import tqdm
 from absl import logging
 
-from anchornet_tf import files
 from anchornet_tf.datasets.parts_world.layout import LABELS, SIZES, VERSION, members
+from anchornet_tf.utils import files
 
 NAME = "parts_world"
 

@@ -1,0 +1,229 @@
+"""Dense Hough matching: cells vote for the displacement of the whole object, and of their neighbourhood.
+
+Proposal Flow's probabilistic Hough matching weighs the likeness of two boxes by how many other
+pairs agree with their offset. Here the cells of a regular grid take the place of the boxes, which
+makes it a few matrix operations. Parts move on their own, too: a second vote, that of the cells
+nearby, says how much.
+"""
+
+import math
+
+import numpy as np
+import tensorflow as tf
+
+from anchornet_tf.features.feature_map import FeatureMap
+from anchornet_tf.matchers.cells import (
+    check_same_depth,
+    flow_from_cells,
+    grid_pair,
+    same_place,
+    unravel,
+)
+from anchornet_tf.matchers.flow import Flow
+
+# The read-out averages positions around the best cell, weighted by their confidence relative to it,
+# raised to this power: enough for fractions of a cell, too little to blur two parts into one.
+_READOUT_RADIUS = 2
+_READOUT_POWER = 4
+_EPSILON = 1e-6
+
+
+class HoughMatcher:
+    """Matches cells by appearance, weighted by a vote over displacements.
+
+    Args:
+        grid_size: int or `(height, width)`: cells that both maps are resampled to.
+        power: float. Similarities are `relu(cosine) ** power`; the higher, the less many poor
+            matches count against a few good ones.
+        smoothing: float. Standard deviation in cells of the Gaussian that smooths the votes; 0
+            for none.
+        scales: Relative sizes of the object in the target that votes are counted for, about the
+            image centre. A match takes the vote of the scale that suits it best.
+        neighborhood: float. Standard deviation in cells of the Gaussian that weighs the cells
+            around a cell in their own vote.
+        locality: float. Power of the neighbourhood's vote beside that of the whole image; 0 for
+            the whole image's alone.
+
+    Raises:
+        ValueError: If an argument is out of range.
+    """
+
+    def __init__(
+        self,
+        grid_size: int | tuple[int, int] = 28,
+        power: float = 3.0,
+        smoothing: float = 1.0,
+        scales: tuple[float, ...] = (1.0,),
+        neighborhood: float = 5.0,
+        locality: float = 2.0,
+    ):
+        self.grid_size = grid_pair(grid_size)
+        if not power > 0:
+            raise ValueError(f"`power` must be positive. Received: power={power}")
+        if not smoothing >= 0:
+            raise ValueError(f"`smoothing` must not be negative. Received: smoothing={smoothing}")
+        if not scales or min(scales) <= 0:
+            raise ValueError(f"`scales` must be positive numbers. Received: scales={scales}")
+        if not neighborhood > 0:
+            raise ValueError(
+                f"`neighborhood` must be positive. Received: neighborhood={neighborhood}"
+            )
+        if not locality >= 0:
+            raise ValueError(f"`locality` must not be negative. Received: locality={locality}")
+        self.power = float(power)
+        self.smoothing = float(smoothing)
+        self.scales = tuple(float(scale) for scale in scales)
+        self.neighborhood = float(neighborhood)
+        self.locality = float(locality)
+
+    def options(self) -> dict:
+        """Returns the arguments of `hough_cells`."""
+        return dict(vars(self))
+
+    def __call__(self, source: FeatureMap, target: FeatureMap, **_) -> Flow:
+        """Returns the flow; its confidence is the mean of similarity and votes, from 0 to 1.
+
+        Raises:
+            ValueError: If the maps differ in depth.
+        """
+        check_same_depth(source, target)
+        positions, confidence = hough_cells(
+            tf.constant(source.values)[tf.newaxis],
+            tf.constant(target.values)[tf.newaxis],
+            **self.options(),
+        )
+        return flow_from_cells(
+            positions[0].numpy(),
+            self.grid_size,
+            source.image_size,
+            target.image_size,
+            confidence=confidence[0].numpy(),
+        )
+
+
+@tf.function(reduce_retracing=True)
+def hough_cells(
+    source: tf.Tensor,
+    target: tf.Tensor,
+    grid_size: tuple[int, int] = (28, 28),
+    power: float = 3.0,
+    smoothing: float = 1.0,
+    scales: tuple[float, ...] = (1.0,),
+    neighborhood: float = 5.0,
+    locality: float = 2.0,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Matches batches of maps; see `HoughMatcher` for the options.
+
+    Cells without any likeness (a constant image) match the same place with confidence zero.
+
+    Args:
+        source: float tensor `(batch, height, width, depth)`; any of the sizes may be unknown.
+        target: float tensor `(batch, target height, target width, depth)`.
+        grid_size: `(height, width)` of both grids in cells.
+        power: float.
+        smoothing: float.
+        scales: tuple of float.
+        neighborhood: float.
+        locality: float.
+
+    Returns:
+        `positions` `(batch, *grid_size, 2)`: (row, column) in cells of the target's grid; and
+        `confidence` `(batch, *grid_size)`, the geometric mean of similarity and votes.
+    """
+    height, width = grid_size
+    source, target = _cells(source, grid_size), _cells(target, grid_size)  # (batch, n, depth)
+    cosine = tf.matmul(source, target, transpose_b=True)
+    similarity = tf.nn.relu(cosine) ** power  # (batch, n, n)
+    votes = [
+        _votes(similarity, grid_size, scale, smoothing, neighborhood, locality) for scale in scales
+    ]
+    confidence = similarity * tf.reduce_max(tf.stack(votes), axis=0)
+    best = tf.argmax(confidence, axis=-1, output_type=tf.int32)  # (batch, n)
+    peak = tf.gather(confidence, best, batch_dims=2)
+    positions = unravel(best, width) + _readout(confidence, best, peak, grid_size)
+    unmoved = same_place(tf.constant(grid_size), tf.constant(grid_size))
+    positions = tf.where(peak[..., tf.newaxis] > 0, positions, unmoved)
+    mean = peak ** (1 / (2 + locality))
+    return tf.reshape(positions, (-1, height, width, 2)), tf.reshape(mean, (-1, height, width))
+
+
+def _cells(values, grid_size):
+    # Unit length first: otherwise the strongest of the averaged cells drowns the others.
+    values = tf.math.l2_normalize(values, axis=-1, epsilon=_EPSILON**2)
+    values = tf.image.resize(values, grid_size, antialias=True)
+    values = tf.math.l2_normalize(values, axis=-1, epsilon=_EPSILON**2)
+    return tf.reshape(values, (tf.shape(values)[0], math.prod(grid_size), tf.shape(values)[-1]))
+
+
+def _votes(similarity, grid_size, scale, smoothing, neighborhood, locality):
+    """Returns the votes for each pair's offset: `(batch, n, n)`, at most 1."""
+    offsets, counts = zip(*(_offsets(side, scale) for side in grid_size), strict=True)
+    rows, columns = offsets  # (height, height), (width, width)
+    bins = rows[:, tf.newaxis, :, tf.newaxis] * counts[1] + columns[tf.newaxis, :, tf.newaxis, :]
+    num_cells, num_bins = math.prod(grid_size), math.prod(counts)
+    bins = tf.reshape(bins, (num_cells, num_cells))
+    # No two pairs of a cell have the same offset: each has a place of its own in a table of offsets by cells.
+    places = tf.reshape(bins * num_cells + tf.range(num_cells)[:, tf.newaxis], (-1, 1))
+    ballots = tf.transpose(tf.reshape(similarity, (-1, num_cells * num_cells)))
+    table = tf.scatter_nd(places, ballots, (num_bins * num_cells, tf.shape(ballots)[1]))
+    table = tf.reshape(tf.transpose(table), (-1, *counts, *grid_size))
+    if smoothing > 0:
+        table = _blur(table, counts[0], 1, smoothing)
+        table = _blur(table, counts[1], 2, smoothing)
+    everywhere = tf.reduce_mean(table, axis=(3, 4))  # (batch, row offsets, column offsets)
+    votes = tf.gather(tf.reshape(everywhere, (-1, num_bins)), bins, axis=1)
+    if locality > 0:
+        table = _blur(table, grid_size[0], 3, neighborhood)
+        table = _blur(table, grid_size[1], 4, neighborhood)
+        nearby = tf.gather(tf.reshape(table, (-1, num_bins * num_cells)), places[:, 0], axis=1)
+        votes *= tf.reshape(nearby, (-1, num_cells, num_cells)) ** locality
+    return votes
+
+
+def _offsets(side, scale):
+    """Returns `(side, side)` int32 numbers of displacement bins along an axis, and their count.
+
+    Entry `[i, j]` is the bin of the displacement that remains when position `i`, scaled about the
+    centre, moves to `j`.
+    """
+    centered = tf.range(side, dtype=tf.float32) - (side - 1) / 2
+    offsets = tf.floor(centered[tf.newaxis, :] - scale * centered[:, tf.newaxis] + 0.5)
+    reach = math.ceil((side - 1) / 2 * (1 + scale) + 0.5)
+    return tf.cast(offsets, tf.int32) + reach, 2 * reach + 1
+
+
+def _blur(table, side, axis, deviation):
+    """Blurs one axis with a Gaussian; beyond the border there is nothing.
+
+    A matrix product: the axis is short, and a convolution along one of five axes would need them moved first.
+    """
+    distances = np.subtract.outer(np.arange(side), np.arange(side))
+    radius = math.ceil(3 * deviation)
+    kernel = np.exp(-0.5 * (np.arange(-radius, radius + 1) / deviation) ** 2)
+    weights = np.exp(-0.5 * (distances / deviation) ** 2) * (np.abs(distances) <= radius)
+    weights = tf.constant(weights / kernel.sum(), table.dtype)  # Symmetric.
+    shape = tf.shape(table)
+    if axis == table.shape.rank - 1:
+        blurred = tf.matmul(tf.reshape(table, (-1, side)), weights)
+    else:
+        before, after = tf.reduce_prod(shape[:axis]), tf.reduce_prod(shape[axis + 1 :])
+        blurred = tf.matmul(weights, tf.reshape(table, (before, side, after)))
+    return tf.reshape(blurred, shape)
+
+
+def _readout(confidence, best, peak, grid_size):
+    """Returns `(batch, n, 2)` offsets in cells: the mean position in a window about the best."""
+    height, width = grid_size
+    radius = _READOUT_RADIUS
+    num_cells = height * width
+    maps = tf.reshape(confidence, (-1, num_cells, height, width))
+    maps = tf.pad(maps, [[0, 0], [0, 0], [radius, radius], [radius, radius]])
+    padded_width = width + 2 * radius
+    window = np.stack(np.mgrid[-radius : radius + 1, -radius : radius + 1], -1).reshape(-1, 2)
+    steps = tf.constant(window @ [padded_width, 1], tf.int32)  # (window,)
+    center = (best // width + radius) * padded_width + best % width + radius
+    maps = tf.reshape(maps, (-1, num_cells, (height + 2 * radius) * padded_width))
+    values = tf.gather(maps, center[..., tf.newaxis] + steps, batch_dims=2)  # (batch, n, window)
+    weights = tf.math.divide_no_nan(values, peak[..., tf.newaxis]) ** _READOUT_POWER
+    mean = tf.einsum("bnw,wc->bnc", weights, tf.constant(window, confidence.dtype))
+    return tf.math.divide_no_nan(mean, tf.reduce_sum(weights, axis=-1, keepdims=True))

@@ -1,0 +1,17 @@
+"""The matcher that does nothing: what every other one has to beat."""
+
+import numpy as np
+
+from anchornet_tf.features.feature_map import FeatureMap
+from anchornet_tf.matchers.flow import Flow
+
+
+class NoneMatcher:
+    """Zero displacement everywhere; valid where the pixel exists in the target image too."""
+
+    def __call__(self, source: FeatureMap, target: FeatureMap, **_) -> Flow:
+        """Returns the zero flow from the source's image to the target's."""
+        height, width = source.image_size
+        rows, columns = np.ogrid[:height, :width]
+        valid = (rows < target.image_size[0]) & (columns < target.image_size[1])
+        return Flow(np.zeros((height, width, 2), np.float32), target.image_size, valid)

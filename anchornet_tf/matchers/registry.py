@@ -1,0 +1,48 @@
+"""Matchers by name."""
+
+from collections.abc import Callable
+
+from anchornet_tf.matchers.flow import Flow
+from anchornet_tf.utils.lazy_registry import LazyRegistry
+
+Matcher = Callable[..., Flow]
+
+_PROPOSAL_FLOW = "anchornet_tf.matchers.proposal_flow:ProposalFlowMatcher"
+
+MATCHERS = LazyRegistry(
+    "matcher",
+    {
+        "none": "anchornet_tf.matchers.none:NoneMatcher",
+        "nearest": "anchornet_tf.matchers.nearest:NearestMatcher",
+        "hough": "anchornet_tf.matchers.hough:HoughMatcher",
+        "dsp": "anchornet_tf.matchers.dsp:DspMatcher",
+        "nam": f"{_PROPOSAL_FLOW}:nam",
+        "phm": f"{_PROPOSAL_FLOW}:phm",
+        "lom": f"{_PROPOSAL_FLOW}:lom",
+    },
+)
+
+
+def get_matcher(name: str, **options) -> Matcher:
+    """Returns a matcher: a callable from two feature maps to a flow.
+
+    All are called alike, `matcher(source, target, source_image=..., target_image=...)`; those that
+    do not look at the images ignore them.
+
+    Args:
+        name: `"none"` (zero displacement), `"nearest"` (cosine nearest neighbours), `"hough"`
+            (cells vote on the displacement), `"dsp"` (deformable spatial pyramid), or Proposal
+            Flow's `"nam"`, `"phm"` or `"lom"`.
+        **options: Arguments of the matcher's class.
+
+    Raises:
+        ValueError: If the name or an option is unknown.
+
+    Example:
+
+    ```python
+    match = get_matcher("nearest", mutual=True)
+    flow = match(source_features, target_features)
+    ```
+    """
+    return MATCHERS.create(name, **options)

@@ -1,0 +1,1 @@
+"""How good correspondences are: plain functions on arrays, usable alone."""

@@ -1,0 +1,314 @@
+"""Runs every descriptor with every matcher on every pair of a benchmark, once."""
+
+import collections
+import concurrent.futures
+import contextlib
+import dataclasses
+import multiprocessing
+import os
+import pathlib
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import tqdm
+
+from anchornet_tf.datasets.annotated.annotation import Benchmark, Pair
+from anchornet_tf.features.feature_map import FeatureMap
+from anchornet_tf.matchers.feature_cache import FeatureCache
+from anchornet_tf.matchers.flow import Flow
+from anchornet_tf.matchers.registry import MATCHERS
+from anchornet_tf.runner import box_cells, pair_measures
+from anchornet_tf.runner.descriptors import Descriptors
+from anchornet_tf.runner.journal import Journal
+from anchornet_tf.runner.proposal_store import ProposalStore
+
+NO_FEATURES = "-"
+_UNMOVED = "none"  # the matcher that looks at nothing
+MEMORY_LIMIT = 2 * 1024**3
+
+
+@dataclasses.dataclass(frozen=True)
+class GridOptions:
+    """What to run.
+
+    Attributes:
+        features: names of descriptors.
+        matchers: names of matchers.
+        measures: of `MEASURES`, or None for those of the benchmark's protocol.
+        num_boxes: int. Proposals an image, for box matchers.
+        matcher_options: further options; each goes to the matchers that know it.
+        workers: int. Processes for the box matchers; 0 for none beside this one.
+        memory_limit: int. Bytes of features, and as many of box descriptors, to keep in memory.
+    """
+
+    features: tuple[str, ...]
+    matchers: tuple[str, ...]
+    measures: tuple[str, ...] | None = None
+    num_boxes: int = 1000
+    matcher_options: Mapping = dataclasses.field(default_factory=dict)
+    workers: int = 0
+    memory_limit: int = MEMORY_LIMIT
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Cell:
+    """A descriptor with a matcher, and the measures that it is taken by.
+
+    Attributes:
+        features: name of the descriptor, or `NO_FEATURES`.
+        matcher: name of the matcher.
+        measures: of `MEASURES`.
+        journal: its notes so far.
+    """
+
+    features: str
+    matcher: str
+    measures: tuple[str, ...]
+    journal: Journal
+
+    @property
+    def name(self) -> str:
+        """A name for tables, curves and files."""
+        return self.matcher if self.features == NO_FEATURES else f"{self.matcher}+{self.features}"
+
+    def lacks(self, pair: Pair) -> bool:
+        """Tells whether the pair has still to be matched."""
+        notes = [pair_measures.NOTE_OF[measure] for measure in self.measures]
+        return not self.journal.has(pair.name, notes)
+
+
+class Grid:
+    """All cells of an evaluation.
+
+    Args:
+        benchmark: Benchmark.
+        descriptors: Descriptors.
+        options: GridOptions.
+        folder: where journals are kept. A later run with the same folder goes on where this one ended.
+        boxes: ProposalStore, or None for one in the cache folder.
+
+    Raises:
+        ValueError, FileNotFoundError: If something is unknown or missing; found before any work is done.
+    """
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        descriptors: Descriptors,
+        options: GridOptions,
+        folder: str | os.PathLike,
+        boxes: ProposalStore | None = None,
+    ):
+        self.benchmark = benchmark
+        self._descriptors = descriptors
+        self._options = options
+        self._boxes = boxes or ProposalStore(num_boxes=options.num_boxes)
+        self._matchers = {name: self._make_matcher(name) for name in options.matchers}
+        self._check_classes()
+        self.cells = list(self._make_cells(pathlib.Path(folder)))
+        if not self.cells:
+            raise ValueError(
+                "Expected a matcher and a measure that go together. "
+                f"Received: matchers={options.matchers}, measures={options.measures}"
+            )
+
+    def _make_matcher(self, name):
+        return MATCHERS.create(name, **self._options_of(name))
+
+    def _options_of(self, matcher: str) -> dict:
+        known = MATCHERS.options(matcher)
+        options = {n: v for n, v in self._options.matcher_options.items() if n in known}
+        if box_cells.is_box_matcher(matcher):
+            options["num_proposals"] = self._options.num_boxes
+        return options
+
+    def _check_classes(self) -> None:
+        classes = {image.class_name for image in self.benchmark.annotations().values()}
+        for feature in self._options.features:
+            self._descriptors.check(feature, classes)
+            if self._descriptors.depends_on_class(feature):
+                for pair in self.benchmark.pairs:
+                    if pair.source.class_name != pair.target.class_name:
+                        raise ValueError(
+                            f"{feature} describes the images of one class: it cannot match two. "
+                            f"Received: {pair.source.class_name} and {pair.target.class_name}"
+                        )
+
+    def _make_cells(self, folder: pathlib.Path) -> Iterator[Cell]:
+        wanted = pair_measures.check_measures(
+            self._options.measures or self.benchmark.protocol.measures
+        )
+        for matcher in self._options.matchers:
+            boxes = box_cells.is_box_matcher(matcher)
+            measures = tuple(name for name in wanted if boxes or name != "regions")
+            features = self._options.features if matcher != _UNMOVED else (NO_FEATURES,)
+            for feature in features if measures else ():
+                header = {
+                    "benchmark": self.benchmark.name,
+                    "features": feature,
+                    "matcher": matcher,
+                    "matcher_options": {
+                        name: repr(v) for name, v in self._options_of(matcher).items()
+                    },
+                    "feature_options": {}
+                    if feature == NO_FEATURES
+                    else self._descriptors.identity(feature),
+                }
+                journal = Journal(folder / f"{matcher}+{feature}.jsonl", header)
+                yield Cell(feature, matcher, measures, journal)
+
+    def run(self, progress: bool = True) -> list[Cell]:
+        """Matches what is not matched yet.
+
+        Args:
+            progress: bool. Whether to show a bar with the time that is left.
+
+        Returns:
+            The cells, complete.
+        """
+        total = sum(cell.lacks(pair) for cell in self.cells for pair in self.benchmark.pairs)
+        if not total:
+            return self.cells
+        with (
+            _processes(self._options.workers if self._box_pairs() else 0) as pool,
+            tqdm.tqdm(total=total, unit="pair", smoothing=0.05, disable=not progress) as bar,
+        ):
+            self._prepare_boxes(pool, progress)
+            for feature in dict.fromkeys(cell.features for cell in self.cells):
+                cells = [cell for cell in self.cells if cell.features == feature]
+                bar.set_description(feature if feature != NO_FEATURES else _UNMOVED)
+                for class_name, pairs in self._batches(feature):
+                    self._run_pairs(feature, class_name, pairs, cells, pool, bar)
+        return self.cells
+
+    def flow(self, cell: Cell, pair: Pair) -> Flow:
+        """Returns the flow that a cell finds for a pair, for pictures."""
+        images = [pair.source.read_image(), pair.target.read_image()]
+        if cell.features == NO_FEATURES:
+            maps = _blank(images)
+        else:
+            maps = self._descriptors.describe(cell.features, pair.source.class_name)(images)
+        extra = {}
+        if box_cells.is_box_matcher(cell.matcher):
+            boxes = [self._boxes.boxes(image) for image in images]
+            extra = {"source_boxes": boxes[0], "target_boxes": boxes[1]}
+        matcher = self._matchers[cell.matcher]
+        return matcher(*maps, source_image=images[0], target_image=images[1], **extra)
+
+    def _batches(self, feature: str) -> Iterator[tuple[str | None, Sequence[Pair]]]:
+        """Splits pairs by class for descriptors that depend on it."""
+        if not self._descriptors.depends_on_class(feature):
+            yield None, self.benchmark.pairs
+            return
+        for class_name in dict.fromkeys(pair.source.class_name for pair in self.benchmark.pairs):
+            yield (
+                class_name,
+                [pair for pair in self.benchmark.pairs if pair.source.class_name == class_name],
+            )
+
+    def _box_pairs(self) -> list[Pair]:
+        cells = [cell for cell in self.cells if box_cells.is_box_matcher(cell.matcher)]
+        return [pair for pair in self.benchmark.pairs if any(cell.lacks(pair) for cell in cells)]
+
+    def _prepare_boxes(self, pool, progress) -> None:
+        pairs = self._box_pairs()
+        images = {
+            annotation.image_key: annotation
+            for pair in pairs
+            for annotation in (pair.source, pair.target)
+        }
+        found = (annotation.read_image() for annotation in images.values())
+        self._boxes.prepare(found, pool, len(images), progress)
+
+    def _run_pairs(self, feature, class_name, pairs, cells, pool, bar) -> None:
+        lacking = [(pair, [cell for cell in cells if cell.lacks(pair)]) for pair in pairs]
+        lacking = [(pair, missing) for pair, missing in lacking if missing]
+        if not lacking:
+            return
+        images = self.benchmark.annotations()
+        describe = _blank
+        if feature != NO_FEATURES:
+            describe = self._descriptors.describe(feature, class_name)
+        uses = [side.image_key for pair, _ in lacking for side in (pair.source, pair.target)]
+        centered = self._options.matcher_options.get("centered", True)
+        descriptors = box_cells.BoxDescriptors(self._options.memory_limit, centered)
+        pending: collections.deque = collections.deque()
+        with FeatureCache(
+            lambda key: images[key].read_image(), describe, uses, self._options.memory_limit
+        ) as cache:
+            for pair, missing in lacking:
+                source, target = (cache.take(side.image_key) for side in (pair.source, pair.target))
+                boxed = [cell for cell in missing if box_cells.is_box_matcher(cell.matcher)]
+                for cell in missing:
+                    if cell not in boxed:
+                        flow = self._matchers[cell.matcher](
+                            source.features,
+                            target.features,
+                            source_image=source.image,
+                            target_image=target.image,
+                        )
+                        cell.journal.add(pair.name, self._measures_of(cell, flow, pair))
+                        bar.update()
+                if boxed:
+                    pending.append(self._submit(pool, descriptors, pair, boxed, source, target))
+                    # A short queue keeps the processes busy and the memory small.
+                    while len(pending) > 2 * self._options.workers:
+                        self._finish(*pending.popleft(), bar)
+            while pending:
+                self._finish(*pending.popleft(), bar)
+
+    def _submit(self, pool, descriptors, pair, cells, source, target):
+        boxes = [self._boxes.boxes(side.image) for side in (source, target)]
+        similarity = descriptors.similarity(
+            (pair.source.image_key, source.features, boxes[0]),
+            (pair.target.image_key, target.features, boxes[1]),
+        )
+        task = box_cells.BoxPair(similarity, *boxes, source.image, target.image.shape[:2])
+        with_flow = any(measure != "regions" for cell in cells for measure in cell.measures)
+        options = self._options_of(cells[0].matcher)
+        arguments = (task, [cell.matcher for cell in cells], with_flow, options)
+        submit = pool.submit if pool is not None else _now
+        return submit(box_cells.match_algorithms, *arguments), pair, cells, boxes, task.target_size
+
+    def _finish(self, future, pair, cells, boxes, target_size, bar) -> None:
+        results = future.result()
+        for cell in cells:
+            found = results[cell.matcher]
+            notes = {}
+            if "regions" in cell.measures:
+                notes = pair_measures.measure_boxes(
+                    pair, *boxes, found.best, found.confidence, target_size
+                )
+            if found.flow is not None:
+                notes |= self._measures_of(cell, found.flow, pair)
+            cell.journal.add(pair.name, notes)
+            bar.update()
+
+    def _measures_of(self, cell, flow, pair) -> dict:
+        return pair_measures.measure_flow(flow, pair, self.benchmark.protocol, cell.measures)
+
+
+def _blank(images) -> list[FeatureMap]:
+    """Describes nothing but the images' sizes."""
+    return [FeatureMap(np.zeros((1, 1, 1), np.float32), image.shape[:2]) for image in images]
+
+
+def _now(function, *arguments) -> concurrent.futures.Future:
+    future: concurrent.futures.Future = concurrent.futures.Future()
+    future.set_result(function(*arguments))
+    return future
+
+
+@contextlib.contextmanager
+def _processes(workers: int):
+    """Yields a pool of fresh processes, or None for no workers; waiting work is dropped when the block fails."""
+    if workers < 1:
+        yield None
+        return
+    # Forked processes would inherit TensorFlow's threads and locks, and hang.
+    context = multiprocessing.get_context("spawn")
+    pool = concurrent.futures.ProcessPoolExecutor(workers, mp_context=context)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

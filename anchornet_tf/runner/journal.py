@@ -1,0 +1,77 @@
+"""Results that survive being stopped: a line of JSON for each finished pair, appended as it finishes."""
+
+import json
+import os
+import pathlib
+from collections.abc import Mapping
+
+from anchornet_tf.utils import files
+
+
+class Journal:
+    """The notes of one cell of the grid, by pair.
+
+    The first line says how they were made, so that notes of another configuration are never mixed in. A line that was
+    cut short by the end of a process is forgotten.
+
+    Args:
+        path: the file; created with its folder where it is not there.
+        header: dict of how the notes are made.
+
+    Raises:
+        ValueError: If the file holds notes that were made in another way, or is no journal.
+    """
+
+    def __init__(self, path: str | os.PathLike, header: Mapping):
+        self._path = pathlib.Path(path)
+        self._header = json.loads(json.dumps(header))
+        self.records: dict[str, dict] = {}
+        files.make_folder(self._path.parent)
+        if self._path.is_file():
+            self._load()
+        else:
+            self._append(self._header)
+
+    def _load(self) -> None:
+        raw = self._path.read_bytes()
+        whole = raw[: raw.rfind(b"\n") + 1]
+        if len(whole) < len(raw):
+            os.truncate(self._path, len(whole))
+        try:
+            header, *records = [json.loads(line) for line in whole.splitlines()] or [self._header]
+            for record in records:
+                self._merge(record["pair"], record["notes"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"Expected a journal of results ({error}). Received: {self._path}"
+            ) from error
+        if not whole:
+            self._append(self._header)
+        if header != self._header:
+            differing = sorted(
+                key for key in header | self._header if header.get(key) != self._header.get(key)
+            )
+            raise ValueError(
+                "Expected results of the same configuration in the output folder; name another one, or remove "
+                f"the file to start again. Received: {self._path} with "
+                + ", ".join(
+                    f"{key}={header.get(key)!r} in place of {self._header.get(key)!r}"
+                    for key in differing
+                )
+            )
+
+    def add(self, pair: str, notes: Mapping) -> None:
+        """Keeps the notes of a pair; later ones add to earlier ones."""
+        self._append({"pair": pair, "notes": dict(notes)})
+        self._merge(pair, notes)
+
+    def has(self, pair: str, keys) -> bool:
+        """Tells whether a pair has all of these notes."""
+        return all(key in self.records.get(pair, {}) for key in keys)
+
+    def _merge(self, pair, notes) -> None:
+        self.records.setdefault(pair, {}).update(notes)
+
+    def _append(self, entry) -> None:
+        with open(self._path, "a") as file:
+            file.write(json.dumps(entry, allow_nan=False) + "\n")

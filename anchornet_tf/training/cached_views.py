@@ -1,0 +1,107 @@
+"""Taps of a few fixed views of each training image, computed by the frozen trunk once."""
+
+import os
+import pathlib
+
+import numpy as np
+import tensorflow as tf
+
+from anchornet_tf.datasets.image_source import ImageSource
+from anchornet_tf.models.tap_extractor import TapExtractor
+from anchornet_tf.training import tap_cache, weak_labels
+from anchornet_tf.training.batch_plan import BatchPlan
+from anchornet_tf.training.joint_plan import JointPlan
+from anchornet_tf.training.stage1.config import Stage1Config
+from anchornet_tf.training.stage2.config import Stage2Config
+
+_BATCHES_AHEAD = 2
+_EXTRACTION_BATCH = 16
+
+
+class CachedViews:
+    """Reads batches of taps from the cache; `fill` makes what is missing.
+
+    Args:
+        source: the training images.
+        folder: of all caches, or None for the one in the cache folder; each combination of images, PCA, weights, size,
+            views and seed has a folder of its own there, which runs of both stages share.
+        pca_digest: str that identifies the projections.
+        weights: str, the trunk's, as in `Backbone`.
+        image_size: int, side of the square images.
+        views: int, views of an image; the first is the image itself.
+        seed: int, of the views.
+    """
+
+    def __init__(
+        self,
+        source: ImageSource,
+        folder: str | os.PathLike | None,
+        *,
+        pca_digest: str,
+        weights: str,
+        image_size: int,
+        views: int,
+        seed: int,
+    ):
+        self.source = source
+        self.image_size, self.views, self.seed = image_size, views, seed
+        key = tap_cache.cache_key(
+            source=source.fingerprint(),
+            pca=pca_digest,
+            weights=weights,
+            image_size=image_size,
+            views=views,
+            seed=seed,
+        )
+        folder = pathlib.Path(folder or tap_cache.default_folder())
+        self.cache = tap_cache.TapCache(folder / key, len(source) * views, image_size)
+
+    @classmethod
+    def of_run(
+        cls,
+        config: Stage1Config | Stage2Config,
+        source: ImageSource,
+        folder: str | os.PathLike | None,
+        pca_digest: str,
+    ) -> "CachedViews":
+        """Returns the cache of a run's configuration."""
+        return cls(
+            source,
+            folder,
+            pca_digest=pca_digest,
+            weights=config.weights,
+            image_size=config.image_size,
+            views=config.views,
+            seed=config.seed,
+        )
+
+    def fill(self, extractor: TapExtractor, plan: BatchPlan | JointPlan) -> int:
+        """Computes the taps that a plan needs and that no earlier run left; returns how many."""
+
+        def compute(rows):
+            images = weak_labels.view_images(
+                self.source, self.image_size, self.views, self.seed, rows=rows
+            )
+            batches = images.map(lambda element: element["image"]).batch(_EXTRACTION_BATCH)
+            done = 0
+            for batch in batches.prefetch(_BATCHES_AHEAD):
+                yield rows[done : done + len(batch)], extractor(batch)
+                done += len(batch)
+
+        return self.cache.fill(self._rows(plan).ravel(), compute)
+
+    def batches(self, plan: BatchPlan | JointPlan) -> tf.data.Dataset:
+        """Returns the taps of a plan, a batch a step."""
+        rows_of_steps = self._rows(plan)
+        signature = tuple(
+            tf.TensorSpec((rows_of_steps.shape[1], *shape), tf.float16)
+            for shape in self.cache.shapes
+        )
+        steps = tf.data.Dataset.from_generator(
+            lambda: (self.cache.read(rows) for rows in rows_of_steps), output_signature=signature
+        )
+        return steps.prefetch(_BATCHES_AHEAD)
+
+    def _rows(self, plan: BatchPlan | JointPlan) -> np.ndarray:
+        """Returns the cache's rows of each step: `(steps, images)`."""
+        return plan.image_index * self.views + plan.view

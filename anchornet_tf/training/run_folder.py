@@ -1,0 +1,120 @@
+"""The folder of a training run: its checkpoint, its log of losses, and whether it is finished."""
+
+import csv
+import io
+import json
+import os
+import zipfile
+
+import numpy as np
+
+from anchornet_tf.utils import files
+
+_CHECKPOINT = "checkpoint.npz"
+_METRICS = "metrics.csv"
+_SUMMARY = "summary.json"
+_STEP = "__step__"
+
+
+class RunFolder:
+    """Keeps a run's state so that it survives `kill -9` at any moment.
+
+    Args:
+        folder: of the run; made when missing.
+        writes: whether this process writes; other workers only read.
+    """
+
+    def __init__(self, folder: str | os.PathLike, writes: bool = True):
+        self.path = files.make_folder(folder)
+        self.writes = writes
+        if writes and not os.access(self.path, os.W_OK):
+            raise OSError(f"Expected a folder that can be written to. Received: {self.path}")
+
+    def save(self, step: int, variables: dict) -> None:
+        """Writes a checkpoint of named variables after `step` steps; the old one stays until it is whole."""
+        if not self.writes:
+            return
+        arrays = {name: np.asarray(variable) for name, variable in variables.items()}
+        with files.atomic_file(self.path / _CHECKPOINT) as temporary:
+            np.savez(temporary, **{_STEP: np.int64(step)}, **arrays)
+
+    def has_checkpoint(self) -> bool:
+        """Tells whether there is something to go on from."""
+        return (self.path / _CHECKPOINT).exists()
+
+    def restore(self, variables: dict) -> int:
+        """Loads the checkpoint into named variables; returns its step, 0 where there is none.
+
+        Raises:
+            ValueError: where the checkpoint is damaged or is that of other variables.
+        """
+        if not self.has_checkpoint():
+            return 0
+        path = self.path / _CHECKPOINT
+        try:
+            with np.load(path) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+            step = int(arrays.pop(_STEP))
+        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+            raise ValueError(
+                f"Expected a whole checkpoint ({error}); remove it to start over. Received: {path}"
+            ) from error
+        shapes = {name: tuple(variable.shape) for name, variable in variables.items()}
+        if shapes != {name: array.shape for name, array in arrays.items()}:
+            raise ValueError(
+                f"Expected a checkpoint of this model; remove it to start over. Received: {path}"
+            )
+        for name, variable in variables.items():
+            variable.assign(arrays[name])
+        return step
+
+    def log(self, rows: list[dict]) -> None:
+        """Appends rows to the log of losses."""
+        if not (self.writes and rows):
+            return
+        path = self.path / _METRICS
+        text = io.StringIO()
+        writer = csv.DictWriter(text, rows[0].keys())
+        if not path.exists():
+            writer.writeheader()
+        writer.writerows(rows)
+        with open(path, "a") as handle:
+            handle.write(text.getvalue())
+
+    def forget_after(self, step: int) -> None:
+        """Drops logged rows of steps after `step`, which a resumed run will log again."""
+        path = self.path / _METRICS
+        if not (self.writes and path.exists()):
+            return
+        kept = [row for row in self.logged() if int(row["step"]) <= step]
+        with files.atomic_file(path) as temporary, open(temporary, "w", newline="") as handle:
+            if kept:
+                writer = csv.DictWriter(handle, kept[0].keys())
+                writer.writeheader()
+                writer.writerows(kept)
+        if not kept:
+            path.unlink()
+
+    def logged(self) -> list[dict]:
+        """Returns the rows of the log of losses, as text."""
+        path = self.path / _METRICS
+        if not path.exists():
+            return []
+        with open(path, newline="") as handle:
+            # A killed run may have left half a row at the end.
+            return [row for row in csv.DictReader(handle) if None not in row.values()]
+
+    def write_summary(self, summary: dict) -> None:
+        """Writes the measures of a finished run; `summary["steps"]` says how far it went."""
+        if self.writes:
+            with files.atomic_file(self.path / _SUMMARY) as temporary:
+                temporary.write_text(json.dumps(summary, indent=2) + "\n")
+
+    def finished_summary(self, steps: int) -> dict | None:
+        """Returns the summary of a run that has taken `steps` steps, and says so; None where there is work to do."""
+        path = self.path / _SUMMARY
+        summary = json.loads(path.read_text()) if path.exists() else None
+        if summary is None or summary["steps"] != steps:
+            return None
+        print(f"This run is finished: {steps} steps in {self.path}. Raise --steps to go on.")
+        return summary

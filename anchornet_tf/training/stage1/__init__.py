@@ -1,0 +1,1 @@
+"""Stage 1: one bank of anchor filters per class."""

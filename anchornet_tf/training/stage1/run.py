@@ -1,0 +1,153 @@
+"""A whole run of stage 1: data, trunk, training, summary, pictures."""
+
+import dataclasses
+import os
+import pathlib
+
+import numpy as np
+
+from anchornet_tf.datasets import sources
+from anchornet_tf.models.bank_file import BankFile
+from anchornet_tf.models.tap_extractor import TapExtractor
+from anchornet_tf.training import augmentation, loop
+from anchornet_tf.training import config as configs
+from anchornet_tf.training import strategy as strategies
+from anchornet_tf.training.cached_views import CachedViews
+from anchornet_tf.training.run_folder import RunFolder
+from anchornet_tf.training.stage1 import input as bank_input
+from anchornet_tf.training.stage1 import report as bank_report
+from anchornet_tf.training.stage1.config import Stage1Config
+from anchornet_tf.training.stage1.step import BankTraining
+from anchornet_tf.trunks import pca
+
+
+def train(
+    config: Stage1Config,
+    workdir: str | os.PathLike,
+    *,
+    strategy: str = "one",
+    cache_dir: str | os.PathLike | None = None,
+    checkpoint_every: int = 50,
+) -> dict:
+    """Trains the banks of `config` in `workdir`, or goes on with them, and reports.
+
+    Args:
+        config: what to train.
+        workdir: folder of the run. Several workers must see the same one.
+        strategy: name as in `anchornet_tf.training.strategy.make`.
+        cache_dir: folder of the cached taps, or None for the one in the cache folder.
+        checkpoint_every: int. Steps between checkpoints.
+
+    Returns:
+        the summary: measures of every class on held-out images.
+
+    Raises:
+        ValueError: where the data, the classes, the PCA or the folder do not fit, before anything is trained.
+        loop.BrokenLoss: where a loss becomes NaN.
+    """
+    where = strategies.make(strategy)
+    configs.check_same(config, workdir)
+    source = sources.open_source(
+        config.data, "train", heldout_fraction=config.heldout_fraction, seed=config.seed
+    )
+    columns = source.require_classes(config.classes)
+    projections = pca.HypercolumnPCA.load(config.pca) if config.pca else pca.shipped()
+    folder = RunFolder(workdir, writes=strategies.is_chief(where))
+    summary = folder.finished_summary(config.steps)
+    if summary is not None:
+        _print_summary(summary, folder.path, config)
+        return summary
+    if folder.writes:
+        configs.save(config, folder.path)
+        projections.save(folder.path / "pca.npz")
+
+    with where.scope():
+        extractor = TapExtractor(config.weights, projections)
+    cached = None
+    if config.cache_features:
+        cached = CachedViews.of_run(config, source, cache_dir, projections.digest())
+        cached.fill(extractor, bank_input.plan(config, source, 0))
+    training = BankTraining(config, where, (lambda taps: taps) if cached else extractor.taps)
+
+    def batches_from(start):
+        return strategies.distribute(
+            where,
+            lambda shards, index: bank_input.batches(
+                config, source, cached, bank_input.plan(config, source, start, shards, index)
+            ),
+        )
+
+    held_out = sources.open_source(
+        config.data, "heldout", heldout_fraction=config.heldout_fraction, seed=config.seed
+    )
+    shown = _shown_taps(config, held_out, columns, extractor) if folder.writes else {}
+    start = loop.run(
+        folder=folder,
+        variables=training.state(),
+        batches_from=batches_from,
+        step=training.step,
+        steps=config.steps,
+        checkpoint_every=checkpoint_every,
+        images=lambda: {
+            f"responses/{name}": bank_report.response_mosaic(training.banks[name], taps)
+            for name, taps in shown.items()
+        },
+    )
+    if start:
+        print(f"Continued from step {start}.")
+    if not folder.writes:
+        return {}
+    # The running statistics lag behind the filters, and know nothing of how responses vary together.
+    calibration = bank_input.calibration_plan(config, source)
+    moments = training.response_moments(bank_input.batches(config, source, cached, calibration))
+    record = dataclasses.asdict(config)
+    for name, bank in training.banks.items():
+        file = BankFile.of(bank, name, projections.digest(), record)
+        file = file.calibrated(*moments[name].statistics())
+        file.save(folder.path / "banks" / f"{name}.npz")
+    return _report(config, folder, training, extractor, held_out, columns)
+
+
+def _shown_taps(config, source, columns, extractor, most: int = 4) -> dict:
+    """Returns the taps of one held-out image of each of the first classes."""
+    taps = {}
+    for name, column in list(zip(config.classes, columns, strict=True))[:most]:
+        images = np.flatnonzero(source.labels[:, column])
+        if len(images):
+            image = augmentation.evaluation_resize(source.read(images[0]), config.image_size)
+            taps[name] = extractor(image[None])
+    return taps
+
+
+def _report(config, folder, training, extractor, source, columns) -> dict:
+    held_out = bank_report.held_out_taps(source, columns, extractor, config.image_size)
+    summary = {"steps": config.steps, "classes": {}}
+    for (name, bank), column in zip(training.banks.items(), columns, strict=True):
+        if not held_out.labels[:, column].any():
+            continue
+        summary["classes"][name] = bank_report.summarise(bank, held_out, column, config.sigma)
+        title = f"{name}: where the filters of its bank fire, held-out images"
+        bank_report.draw_filters(
+            bank, held_out, column, title, folder.path / "pictures" / f"{name}.png"
+        )
+    folder.write_summary(summary)
+    _print_summary(summary, folder.path, config)
+    return summary
+
+
+def _print_summary(summary: dict, path: pathlib.Path, config: Stage1Config) -> None:
+    print(f"\n{'class':<12} {'filter |cos|':>12} {'map overlap':>12} {'average precision':>18}")
+    for name, values in summary["classes"].items():
+        print(
+            f"{name:<12} {values['filter_cosine']:>12.4f} {values['map_overlap']:>12.4f} "
+            f"{values['average_precision']:>18.3f}"
+        )
+    first = config.classes[0]
+    print(f"\nBanks:     {path / 'banks'}")
+    print(f"Pictures:  {path / 'pictures'}")
+    print(f"Curves:    tensorboard --logdir {path / 'tensorboard'}")
+    print(
+        "Next:      python -m anchornet_tf.match A.jpg B.jpg --features=anchornet-class "
+        f"--option=bank={path / 'banks' / (first + '.npz')}"
+    )
+    print(f"Then:      python -m trainers.stage2 --banks={path} --data={config.data}")

@@ -1,0 +1,1 @@
+"""Stage 2: all banks joined by the class-agnostic layer."""

@@ -1,0 +1,71 @@
+"""Stage 2's input: images for the live trunk, or cached taps where the trunk is frozen."""
+
+import numpy as np
+import tensorflow as tf
+
+from anchornet_tf.datasets.image_source import ImageSource
+from anchornet_tf.training import weak_labels
+from anchornet_tf.training.cached_views import CachedViews
+from anchornet_tf.training.joint_plan import JointPlan, plan_joint_batches
+from anchornet_tf.training.stage2.config import Stage2Config
+
+
+def plan(
+    config: Stage2Config,
+    source: ImageSource,
+    columns: list[int],
+    start: int,
+    shards: int = 1,
+    index: int = 0,
+) -> JointPlan:
+    """Returns one replica's share of the batches after step `start`."""
+    return plan_joint_batches(
+        source,
+        columns,
+        batch_size=config.batch_size,
+        seed=config.seed,
+        start_step=start,
+        num_steps=config.steps - start,
+        views=config.views if config.freeze_trunk else None,
+        num_shards=shards,
+        shard_index=index,
+    )
+
+
+def calibration_plan(
+    config: Stage2Config, source: ImageSource, columns: list[int], images: int
+) -> JointPlan:
+    """Returns batches of at least so many positives, uniform over the classes, whose statistics are wanted."""
+    steps = -(-images // (config.batch_size // 2))
+    whole = plan_joint_batches(
+        source,
+        columns,
+        batch_size=config.batch_size,
+        seed=config.seed,
+        num_steps=steps,
+        views=config.views,
+    )
+    half = config.batch_size // 2
+    return JointPlan(
+        image_index=whole.image_index[:, :half],
+        # The images as they are: the first view.
+        view=np.zeros_like(whole.view[:, :half]),
+        augmentation_seed=whole.augmentation_seed[:, :half],
+        class_index=whole.class_index,
+        noise_seed=whole.noise_seed[:, :half],
+    )
+
+
+def batches(
+    config: Stage2Config, source: ImageSource, cached: CachedViews | None, share: JointPlan
+) -> tf.data.Dataset:
+    """Returns the batches of a plan as dicts: `taps` or `images`, `class_index`, `noise_seed`."""
+    if cached is not None:
+        inputs = cached.batches(share).map(lambda *taps: {"taps": taps})
+    else:
+        images = weak_labels.planned_images(source, share, config.image_size)
+        inputs = images.map(lambda batch: {"images": batch["image"]})
+    drawn = tf.data.Dataset.from_tensor_slices(
+        {"class_index": share.class_index, "noise_seed": share.noise_seed}
+    )
+    return tf.data.Dataset.zip(inputs, drawn).map(lambda batch, rest: batch | rest).prefetch(2)

@@ -1,0 +1,1 @@
+"""What everything stands on: files, reading of images, lookup by name."""

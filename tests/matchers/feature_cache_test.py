@@ -1,0 +1,54 @@
+"""Features are computed once, in batches, and forgotten after their last use."""
+
+import collections
+import pathlib
+
+import numpy as np
+import pytest
+
+from anchornet_tf.features.feature_map import FeatureMap
+from anchornet_tf.matchers.feature_cache import FeatureCache
+
+
+class _Counter:
+    """Reads and describes images while counting how often."""
+
+    def __init__(self):
+        self.reads = collections.Counter()
+        self.batches = []
+
+    def read(self, key):
+        self.reads[key] += 1
+        return np.full((4, 4, 3), key, np.uint8)
+
+    def describe(self, images):
+        self.batches.append([int(image[0, 0, 0]) for image in images])
+        return [FeatureMap(np.full((4, 4, 64), image[0, 0, 0]), (4, 4)) for image in images]
+
+
+@pytest.mark.parametrize("memory_limit", [0, 10_000, 10**9])
+def test_each_image_is_described_once_whatever_the_limit(memory_limit):
+    uses = np.random.default_rng(0).integers(0, 20, 200).tolist()
+    counter = _Counter()
+    with FeatureCache(counter.read, counter.describe, uses, memory_limit, batch_size=3) as cache:
+        for key in uses:
+            entry = cache.take(key)
+            assert (entry.features.values == key).all() and (entry.image == key).all()
+            assert cache._bytes <= max(memory_limit, entry.num_bytes)
+            assert cache._bytes == sum(each.num_bytes for each in cache._memory.values())
+        folder = pathlib.Path(cache._folder.name)
+        assert not cache._memory and not list(folder.iterdir())
+    assert not folder.exists()
+    assert set(counter.reads.values()) == {1}
+    assert [key for batch in counter.batches for key in batch] == list(dict.fromkeys(uses))
+    assert {len(batch) for batch in counter.batches[:-1]} == {3}
+
+
+def test_uses_must_be_announced():
+    counter = _Counter()
+    with FeatureCache(counter.read, counter.describe, [1, 2], 100) as cache:
+        cache.take(1)
+        with pytest.raises(KeyError, match="Received: 1"):
+            cache.take(1)
+        with pytest.raises(KeyError, match="Received: 7"):
+            cache.take(7)

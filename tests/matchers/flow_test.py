@@ -1,0 +1,211 @@
+"""Flows: what they carry across, and how they are kept."""
+
+import numpy as np
+import pytest
+
+from anchornet_tf.matchers.flow import Flow
+
+
+def _constant(dy, dx, size=(6, 8), target_size=(6, 8), **options):
+    return Flow(np.broadcast_to([dy, dx], (*size, 2)), target_size, **options)
+
+
+def _random(size=(6, 8), target_size=(7, 9), seed=0):
+    rng = np.random.default_rng(seed)
+    return Flow(
+        rng.normal(size=(*size, 2)),
+        target_size,
+        rng.random(size) > 0.3,
+        rng.random(size),
+    )
+
+
+def test_defaults_are_valid_and_sure_everywhere():
+    flow = _constant(1, 2)
+    assert flow.shape == (6, 8)
+    assert flow.displacement.dtype == flow.confidence.dtype == np.float32
+    assert flow.valid.all() and (flow.confidence == 1).all()
+
+
+@pytest.mark.parametrize("shape", [(6, 8), (6, 8, 3), (0, 8, 2)])
+def test_other_shapes_are_refused(shape):
+    with pytest.raises(ValueError, match=r"\(height, width, 2\).*Received"):
+        Flow(np.zeros(shape), (6, 8))
+
+
+def test_masks_must_have_the_shape_of_the_source():
+    with pytest.raises(ValueError, match="`valid` must have the shape .*Received"):
+        _constant(0, 0, valid=np.ones((8, 6)))
+    with pytest.raises(ValueError, match="`confidence` must have the shape .*Received"):
+        _constant(0, 0, confidence=np.ones((6, 8, 1)))
+    with pytest.raises(ValueError, match="`confidence` must be finite"):
+        _constant(0, 0, confidence=np.full((6, 8), np.nan))
+
+
+def test_missing_vectors_are_allowed_only_where_invalid():
+    displacement = np.zeros((6, 8, 2))
+    displacement[2, 3, 1] = np.nan
+    with pytest.raises(ValueError, match="Received: 1 valid pixels"):
+        Flow(displacement, (6, 8))
+    valid = np.ones((6, 8), bool)
+    valid[2, 3] = False
+    assert np.isfinite(Flow(displacement, (6, 8), valid).displacement).all()
+
+
+def test_points_are_x_y_and_move_by_dx_dy():
+    moved = _constant(1, 2).transfer_points([[3, 4], [0, 0]])
+    np.testing.assert_array_equal(moved, [[5, 5], [2, 1]])
+    assert _constant(1, 2).transfer_points(np.zeros((0, 2))).shape == (0, 2)
+
+
+def test_points_between_pixels_are_read_bilinearly_or_rounded():
+    displacement = np.zeros((6, 8, 2))
+    displacement[2, 3] = [0, 4]
+    flow = Flow(displacement, (6, 8))
+    np.testing.assert_allclose(flow.transfer_points([[3.25, 2.5]]), [[3.25 + 4 * 0.375, 2.5]])
+    rounded = flow.transfer_points([[3.25, 2.49], [3.25, 2.5]], rounded=True)
+    np.testing.assert_allclose(rounded, [[7.25, 2.49], [3.25, 2.5]], rtol=1e-6)
+
+
+def test_invalid_neighbours_are_left_out_of_the_reading():
+    displacement = np.zeros((6, 8, 2))
+    displacement[:, :4] = [1, 1]
+    displacement[:, 4:] = 100
+    valid = np.zeros((6, 8), bool)
+    valid[:, :4] = True
+    moved = Flow(displacement, (6, 8), valid).transfer_points([[3.5, 2], [5, 2]])
+    np.testing.assert_allclose(moved[0], [4.5, 3])
+    assert np.isnan(moved[1]).all()
+
+
+def test_points_off_the_image():
+    flow = _constant(1, 2)
+    points = [[7.4, 0], [7.6, 0], [-3, 2]]
+    with pytest.raises(ValueError, match=r"width 8 and height 6. Received: \[\[7.6, 0.0\]"):
+        flow.transfer_points(points)
+    assert np.isnan(flow.transfer_points(points, outside="nan")).all(axis=1).tolist() == [0, 1, 1]
+    nearest = flow.transfer_points(points, outside="nearest")
+    np.testing.assert_allclose(nearest, np.add(points, [2, 1]), rtol=1e-6)
+    with pytest.raises(ValueError, match="`outside` must be .*Received: outside='clip'"):
+        flow.transfer_points(points, outside="clip")
+
+
+@pytest.mark.parametrize("points", [[1, 2], [[1, 2, 3]], [[[1, 2]]]])
+def test_points_of_another_shape_are_refused(points):
+    with pytest.raises(ValueError, match=r"shape \(n, 2\).*Received"):
+        _constant(0, 0).transfer_points(points)
+
+
+def test_points_must_be_finite():
+    with pytest.raises(ValueError, match="`points` must be finite"):
+        _constant(0, 0).transfer_points([[np.nan, 1]])
+
+
+def test_warp_by_whole_pixels_is_a_lookup():
+    target = np.random.default_rng(0).integers(0, 256, (6, 8, 3), np.uint8)
+    warped = _constant(1, 2).warp(target, fill=9)
+    np.testing.assert_array_equal(warped[:-1, :-2], target[1:, 2:])
+    assert (warped[-1] == 9).all() and (warped[:, -2:] == 9).all()
+    assert warped.dtype == np.uint8
+
+
+def test_warp_by_fractions_is_bilinear():
+    target = np.random.default_rng(0).random((6, 8))
+    warped = _constant(0.25, 0.5).warp(target)
+    rows = 0.75 * target[:-1] + 0.25 * target[1:]
+    expected = (rows[:, :-1] + rows[:, 1:]) / 2
+    np.testing.assert_allclose(warped[:-1, :-1], expected, rtol=1e-5)
+
+
+def test_warp_fills_invalid_pixels():
+    valid = np.ones((6, 8), bool)
+    valid[1, 1] = False
+    warped = _constant(0, 0, valid=valid).warp(np.ones((6, 8, 1)), fill=5)
+    assert warped[1, 1, 0] == 5 and (warped != 1).sum() == 1
+
+
+def test_masks_and_labels_take_the_nearest_pixel():
+    mask = np.zeros((6, 8), bool)
+    mask[2, 3] = True
+    moved = _constant(0.4, -1.4).transfer_mask(mask)
+    assert moved.dtype == bool
+    assert np.argwhere(moved).tolist() == [[2, 4]]
+    labels = np.arange(48).reshape(6, 8)
+    moved = _constant(2, 0).transfer_mask(labels)
+    np.testing.assert_array_equal(moved[:4], labels[2:])
+    assert (moved[4:] == 0).all()
+    stack = np.stack([mask, ~mask], axis=-1)
+    assert _constant(0, 0).transfer_mask(stack).shape == (6, 8, 2)
+
+
+@pytest.mark.parametrize("method", ["warp", "transfer_mask"])
+def test_arrays_must_have_the_targets_size(method):
+    with pytest.raises(ValueError, match=r"= \(7, 9\).*Received: .*shape=\(6, 8\)"):
+        getattr(_random(), method)(np.zeros((6, 8)))
+
+
+def test_lands_inside_means_on_a_pixel_and_valid():
+    inside = _constant(0, 1.6, valid=np.tri(6, 8, dtype=bool)).lands_inside()
+    expected = np.tri(6, 8, dtype=bool)
+    expected[:, 6:] = False
+    np.testing.assert_array_equal(inside, expected)
+
+
+def test_from_grid_interpolates_between_cells_and_keeps_to_the_target():
+    rng = np.random.default_rng(1)
+    grid = rng.normal(scale=20, size=(4, 5, 2))
+    flow = Flow.from_grid(grid, (40, 60), (30, 50), confidence=rng.random((4, 5)))
+    positions = flow.target_positions()
+    assert (positions >= -1e-4).all() and (positions <= [29 + 1e-4, 49 + 1e-4]).all()
+    gentle = Flow.from_grid(grid / 100, (41, 60), (45, 70))
+    np.testing.assert_allclose(gentle.displacement[15, 30], _read(grid / 100, 15, 30), atol=1e-5)
+
+
+def _read(grid, row, column):
+    """Bilinear reading of a (4, 5) grid on a (41, 60) image, far from its border."""
+    y, x = (row + 0.5) * 4 / 41 - 0.5, (column + 0.5) * 5 / 60 - 0.5
+    i, j = int(y), int(x)
+    u, v = y - i, x - j
+    upper = (1 - v) * grid[i, j] + v * grid[i, j + 1]
+    lower = (1 - v) * grid[i + 1, j] + v * grid[i + 1, j + 1]
+    return (1 - u) * upper + u * lower
+
+
+def test_from_grid_nearest_copies_the_cell():
+    grid = np.arange(8.0).reshape(2, 2, 2) / 10
+    valid = np.array([[True, False], [True, True]])
+    flow = Flow.from_grid(grid, (4, 6), (50, 50), valid, interpolation="nearest")
+    np.testing.assert_allclose(flow.displacement[1, 2], grid[0, 0])
+    np.testing.assert_allclose(flow.displacement[2, 3], grid[1, 1], rtol=1e-6)
+    np.testing.assert_array_equal(flow.valid[:2], [[True] * 3 + [False] * 3] * 2)
+    with pytest.raises(ValueError, match="`interpolation` must be .*Received"):
+        Flow.from_grid(grid, (4, 6), (50, 50), interpolation="cubic")
+
+
+def test_a_grid_of_pixel_resolution_is_kept_as_it_is():
+    displacement = np.random.default_rng(0).random((6, 8, 2))
+    flow = Flow.from_grid(displacement, (6, 8), (20, 20))
+    np.testing.assert_allclose(flow.displacement, displacement, rtol=1e-6)
+
+
+def test_save_and_load(tmp_path):
+    flow = _random()
+    path = tmp_path / "new" / "flow.npz"
+    flow.save(path)
+    again = Flow.load(path)
+    for name in ("displacement", "valid", "confidence"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(flow, name))
+    assert again.target_size == flow.target_size
+    assert [entry.name for entry in path.parent.iterdir()] == ["flow.npz"]
+
+
+def test_files_that_are_no_flow_are_refused(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        Flow.load(tmp_path / "absent.npz")
+    np.savez(tmp_path / "other.npz", displacement=np.zeros((2, 2, 2)))
+    np.save(tmp_path / "array.npy", np.zeros(3))
+    (tmp_path / "text.npz").write_text("no archive")
+    (tmp_path / "empty.npz").write_text("")
+    for name in ("other.npz", "array.npy", "text.npz", "empty.npz"):
+        with pytest.raises(ValueError, match=f"A flow is a .npz archive.*Received: .*{name}"):
+            Flow.load(tmp_path / name)

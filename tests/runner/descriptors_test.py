@@ -1,0 +1,81 @@
+"""Which network parts each descriptor of an evaluation is made with."""
+
+import numpy as np
+import pytest
+
+from anchornet_tf.features.registry import DESCRIPTORS
+from anchornet_tf.runner.descriptors import Descriptors
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """Records what descriptors are made with, in place of making them."""
+    calls = []
+    monkeypatch.setattr(
+        DESCRIPTORS, "create", lambda name, **options: calls.append((name, options)) or object()
+    )
+    return calls
+
+
+def test_a_model_serves_both_kinds_and_is_read_once(made, tmp_path, monkeypatch):
+    from anchornet_tf.models.anchornet import AnchorNet
+
+    read = []
+    (tmp_path / "config.json").touch()
+    monkeypatch.setattr(AnchorNet, "load_folder", lambda folder: read.append(folder) or "network")
+    descriptors = Descriptors(model=tmp_path, image_size=96)
+    descriptors.describe("anchornet", "car")
+    for class_name in ("car", "bird", "car"):
+        descriptors.describe("anchornet-class", class_name)
+    assert made == [
+        ("anchornet", {"image_size": 96, "model": "network"}),
+        ("anchornet-class", {"image_size": 96, "model": "network", "class_name": "car"}),
+        ("anchornet-class", {"image_size": 96, "model": "network", "class_name": "bird"}),
+    ]
+    assert read == [tmp_path]
+
+
+def test_the_default_preset_serves_where_nothing_is_named(made, monkeypatch):
+    descriptors = Descriptors()
+    descriptors.check("anchornet", ["car"])
+    descriptors.check("anchornet-class", ["car"])
+    assert len(descriptors.identity("anchornet")["weights"]) == 16
+    with pytest.raises(ValueError, match="a preset of .*voc20.*Received: 'nothing'"):
+        Descriptors(model="nothing")
+
+
+def test_descriptors_without_a_network_get_their_own_options_alone(made):
+    descriptors = Descriptors(options={"step": 4, "lom_variant": "published"})
+    assert descriptors.describe("sift", "car") is descriptors.describe("sift", "bird")
+    assert made == [("sift", {"step": 4})]
+    assert descriptors.identity("sift") == {"step": "4"}
+    assert descriptors.identity("hc") == {"image_size": "224"}
+
+
+def test_other_weights_are_another_identity(tmp_path):
+    np.savez(tmp_path / "car.npz", kernel=np.zeros(3))
+    first = Descriptors(banks=tmp_path).identity("anchornet-class")
+    assert first == Descriptors(banks=tmp_path).identity("anchornet-class")
+    np.savez(tmp_path / "car.npz", kernel=np.ones(3))
+    assert first != Descriptors(banks=tmp_path).identity("anchornet-class")
+
+
+@pytest.mark.slow
+def test_banks_of_a_run_describe_the_images_of_their_class(tmp_path):
+    from anchornet_tf.models.bank_file import BankFile
+    from anchornet_tf.trunks import pca
+
+    rng = np.random.default_rng(0)
+    arrays = {
+        "kernel": rng.normal(size=(3, 3, 768, 5)).astype(np.float32),
+        "bias": np.zeros(5, np.float32),
+        "running_mean": np.zeros(5, np.float32),
+        "running_square": np.ones(5, np.float32),
+    }
+    projections = pca.shipped()
+    projections.save(tmp_path / "pca.npz")
+    BankFile("car", arrays, projections.digest(), {}).save(tmp_path / "banks" / "car.npz")
+    descriptors = Descriptors(banks=tmp_path / "banks", image_size=64)
+    descriptors.check("anchornet-class", ["car"])
+    (features,) = descriptors.describe("anchornet-class", "car")([np.zeros((40, 50, 3), np.uint8)])
+    assert features.values.shape == (16, 16, 5) and features.image_size == (40, 50)

@@ -1,0 +1,43 @@
+"""Configurations: bad values, files, and folders of other runs."""
+
+import pytest
+
+from anchornet_tf.training import config as configs
+from anchornet_tf.training.stage1.config import Stage1Config
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"classes": ("unicorn",)}, "aeroplane.*tvmonitor(.|\n)*Received: .*unicorn"),
+        ({"num_filters": 0}, "`num_filters` must be a positive integer. Received: 0"),
+        ({"batch_size": 7}, "must be even(.|\n)*Received: 7"),
+        ({"image_size": 16}, "at least 32. Received: 16"),
+        (
+            {"learning_rate": float("nan")},
+            "`learning_rate` must be a finite number(.|\n)*Received: nan",
+        ),
+        ({"sigma": -1.0}, "`sigma` must be a finite number(.|\n)*Received: -1.0"),
+    ],
+)
+def test_bad_values(change, message):
+    with pytest.raises(ValueError, match=message):
+        Stage1Config(**change)
+
+
+def test_save_and_load(tmp_path):
+    config = Stage1Config(classes=("bird", "cow"), sigma=2.0)
+    configs.save(config, tmp_path)
+    assert configs.load(Stage1Config, tmp_path) == config
+
+
+def test_a_folder_of_another_run_is_refused(tmp_path):
+    configs.check_same(Stage1Config(), tmp_path)
+    configs.save(Stage1Config(), tmp_path)
+    configs.check_same(Stage1Config(), tmp_path)
+    configs.check_same(Stage1Config(steps=10_000), tmp_path)
+    with pytest.raises(ValueError, match="Received: .*num_filters 64 there, 32 here"):
+        configs.check_same(Stage1Config(num_filters=32), tmp_path)
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(ValueError, match="folder of a stage1 run"):
+        configs.check_same(Stage1Config(), tmp_path)

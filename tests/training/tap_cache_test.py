@@ -1,0 +1,68 @@
+"""The cache of taps: rows once computed are kept, the rest are asked for; a full disk is said before."""
+
+import collections
+
+import numpy as np
+import pytest
+
+from anchornet_tf.training import tap_cache
+
+
+def _taps(rows):
+    shapes = tap_cache.tap_shapes(32)
+    return [np.stack([np.full(shape, row, np.float16) for row in rows]) for shape in shapes]
+
+
+def test_rows_are_computed_once_and_kept(tmp_path):
+    asked = []
+
+    def compute(rows):
+        asked.append(list(rows))
+        for chunk in np.array_split(rows, 2):
+            yield chunk, _taps(chunk)
+
+    cache = tap_cache.TapCache(tmp_path / "cache", 10, 32)
+    assert cache.fill(np.array([3, 1, 3]), compute) == 2
+    again = tap_cache.TapCache(tmp_path / "cache", 10, 32)
+    assert again.fill(np.array([1, 2, 3, 4]), compute) == 2
+    assert asked == [[1, 3], [2, 4]]
+    for tap, expected in zip(again.read(np.array([4, 1, 4])), _taps([4, 1, 4]), strict=True):
+        np.testing.assert_array_equal(tap, expected)
+        assert tap.dtype == np.float16
+
+
+def test_an_interrupted_fill_keeps_what_was_whole(tmp_path):
+    def broken(rows):
+        yield rows[:2], _taps(rows[:2])
+        raise KeyboardInterrupt
+
+    cache = tap_cache.TapCache(tmp_path, 10, 32)
+    with pytest.raises(KeyboardInterrupt):
+        cache.fill(np.arange(4), broken)
+    assert list(cache.missing(np.arange(4))) == [2, 3]
+    with pytest.raises(ValueError, match=r"Received: \[2 3\]"):
+        cache.read(np.arange(4))
+
+
+def test_a_full_disk_is_an_error_before_anything_is_written(tmp_path, monkeypatch):
+    usage = collections.namedtuple("usage", "total used free")
+    monkeypatch.setattr(tap_cache.shutil, "disk_usage", lambda path: usage(10, 10, 1000))
+    cache = tap_cache.TapCache(tmp_path, 10, 32)
+    with pytest.raises(OSError, match="Received: 0.0 GB free"):
+        cache.fill(np.arange(4), lambda rows: iter(()))
+
+
+def test_a_file_of_another_size_is_refused(tmp_path):
+    tap_cache.TapCache(tmp_path, 10, 32)
+    with pytest.raises(ValueError, match="remove the folder"):
+        tap_cache.TapCache(tmp_path, 11, 32)
+
+
+def test_key_changes_with_everything():
+    keys = {
+        tap_cache.cache_key(a=1, b="x"),
+        tap_cache.cache_key(a=2, b="x"),
+        tap_cache.cache_key(a=1, b="y"),
+    }
+    assert len(keys) == 3
+    assert tap_cache.cache_key(b="x", a=1) in keys
