@@ -35,7 +35,7 @@ def test_build_file_is_up_to_date(folder):
 
 
 def test_a_missing_module_would_be_seen(tmp_path):
-    folder = ROOT / "anchornet_tf"
+    folder = ROOT / "anchornet_tf" / "trunks"
     rules = _rules(build_files.build_file(folder))
     assert rules["backbone"]["kind"] == "py_library"
     assert ":pretrained" in rules["backbone"]["deps"]

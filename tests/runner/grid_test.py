@@ -207,7 +207,7 @@ def test_examples_are_the_best_the_median_and_the_worst(tmp_path):
 
 def test_a_whole_evaluation(tmp_path, monkeypatch):
     monkeypatch.setenv("ANCHORNET_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(command, "open_benchmark", lambda *_, **__: benchmark())
+    monkeypatch.setattr(runner, "open_benchmark", lambda *_, **__: benchmark())
     evaluation = runner.Evaluation(
         benchmark="pf_willow",
         data_dir=tmp_path,
