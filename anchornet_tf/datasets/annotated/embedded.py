@@ -57,10 +57,9 @@ def read(
                 classes[first],
                 classes[second],
                 num_pairs or NUM_CROSS_PAIRS,
-                f"{first}-{second}",
+                f"{first}>{second}",
                 (seed, number),
                 share_points=False,
-                both_ways=True,
             )
         ]
         return Benchmark(f"{NAME} cross-category", tuple(pairs), CROSS_PROTOCOL)

@@ -16,7 +16,6 @@ def draw_pairs(
     group: str,
     seed: Sequence[int],
     share_points: bool = True,
-    both_ways: bool = False,
 ) -> list[Pair]:
     """Draws distinct ordered pairs of different images.
 
@@ -27,7 +26,6 @@ def draw_pairs(
         group: the pairs' group.
         seed: ints that the draw depends on.
         share_points: bool. Whether both images of a pair must have a visible keypoint in common.
-        both_ways: bool. Whether every other pair goes from `targets` to `sources`.
 
     Raises:
         ValueError: If `count` is not positive.
@@ -36,13 +34,11 @@ def draw_pairs(
         raise ValueError(f"The number of pairs must be positive. Received: {count}")
     rng = np.random.default_rng(seed)
     pairs: dict[str, Pair] = {}
-    for draw in range(_PATIENCE * count):
+    for _ in range(_PATIENCE * count):
         if len(pairs) == count or not sources or not targets:
             break
         source = sources[rng.integers(len(sources))]
         target = targets[rng.integers(len(targets))]
-        if both_ways and draw % 2:
-            source, target = target, source
         if source.image_key == target.image_key:
             continue
         pair = Pair(f"{group}/{source.name}>{target.name}", source, target, group)

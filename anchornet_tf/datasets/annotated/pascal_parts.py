@@ -59,10 +59,13 @@ def read(
 
     Args:
         data_dir: folder of class sets, or one of them.
-        cross_category: bool. Whether to match images of different classes, see `part_names.CLASS_PAIRS`, in
-            place of all ordered pairs within each set.
-        num_pairs: int. Random pairs for each pair of classes, half of them each way.
+        cross_category: bool. Whether to match images of different classes, see
+            `part_names.CLASS_PAIRS`, in place of all ordered pairs within each set.
+        num_pairs: int. How many random pairs to draw for each source class and target class.
         seed: int, for those.
+
+    Returns:
+        Benchmark.
 
     Raises:
         DataMissing: If there are no sets, or an image lacks its .mat.
@@ -71,7 +74,12 @@ def read(
     sets = read_sets(data_dir)
     if cross_category:
         pairs = _cross_pairs(sets, num_pairs or NUM_CROSS_PAIRS, seed)
-        return Benchmark(f"{NAME} cross-category", tuple(pairs), CROSS_PROTOCOL)
+        return Benchmark(
+            f"{NAME} cross-category",
+            tuple(pairs),
+            CROSS_PROTOCOL,
+            notes=(part_names.CLASS_PAIRS_NOTE,),
+        )
     pairs = [
         Pair(f"{name}/{source.name}>{target.name}", source, target, source.class_name)
         for name, images in sets.items()
@@ -180,13 +188,12 @@ def _cross_pairs(sets, count, seed) -> list[Pair]:
                 by_class[first],
                 by_class[second],
                 count,
-                f"{first}-{second}",
+                f"{first}>{second}",
                 (seed, number),
                 share_points=False,
-                both_ways=True,
             )
     if not pairs:
-        wanted = ", ".join("-".join(pair) for pair in part_names.CLASS_PAIRS)
+        wanted = ", ".join(">".join(pair) for pair in part_names.CLASS_PAIRS)
         raise ValueError(
             f"Expected sets of two classes of {wanted}. Received: {', '.join(by_class)}"
         )
