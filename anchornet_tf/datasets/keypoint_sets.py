@@ -1,29 +1,12 @@
 """Sets of images of one object class with named keypoints: what keypoint transfer is measured on."""
 
-import dataclasses
 import os
 
 import numpy as np
 
 from anchornet_tf.datasets.annotated import pf_willow as willow
+from anchornet_tf.metrics.keypoint_transfer import AnnotatedImage
 from anchornet_tf.metrics.pck import reference_length
-
-
-@dataclasses.dataclass(frozen=True)
-class AnnotatedImage:
-    """An image with keypoints.
-
-    Attributes:
-        image: `(height, width, 3)` uint8.
-        points: `(n, 2)` (x, y), 0-based pixels; row k is the same place in every image of a set.
-        visible: `(n,)` bool.
-        length: float that errors in this image are divided by.
-    """
-
-    image: np.ndarray
-    points: np.ndarray
-    visible: np.ndarray
-    length: float
 
 
 def pf_willow(folder: str | os.PathLike) -> dict[tuple[str, str], list[AnnotatedImage]]:

@@ -1,13 +1,30 @@
 """Transfer of keypoints by the nearest neighbour of their descriptors: the plainest test of a descriptor."""
 
+import dataclasses
 import itertools
 
 import numpy as np
 import tensorflow as tf
 
-from anchornet_tf.datasets.keypoint_sets import AnnotatedImage
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.metrics.pck import pck
+
+
+@dataclasses.dataclass(frozen=True)
+class AnnotatedImage:
+    """An image with keypoints.
+
+    Attributes:
+        image: `(height, width, 3)` uint8.
+        points: `(n, 2)` (x, y), 0-based pixels; row k is the same place in every image of a set.
+        visible: `(n,)` bool.
+        length: float that errors in this image are divided by.
+    """
+
+    image: np.ndarray
+    points: np.ndarray
+    visible: np.ndarray
+    length: float
 
 
 def nearest_keypoint_pck(

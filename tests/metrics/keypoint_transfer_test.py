@@ -5,13 +5,13 @@ import pytest
 
 from anchornet_tf.datasets import keypoint_sets
 from anchornet_tf.features.feature_map import FeatureMap
-from anchornet_tf.metrics.keypoint_transfer import nearest_keypoint_pck
+from anchornet_tf.metrics.keypoint_transfer import AnnotatedImage, nearest_keypoint_pck
 from tests.shared_data import shared_path
 
 
 def _image(points, visible=None, size=(16, 32), length=10.0):
     visible = np.ones(len(points), bool) if visible is None else np.array(visible)
-    return keypoint_sets.AnnotatedImage(
+    return AnnotatedImage(
         np.zeros((*size, 3), np.uint8), np.float64(points), visible, length
     )
 
