@@ -1,16 +1,46 @@
-"""Reading an image from wherever a user has it: a file, an array or a PIL image."""
+"""Reading an image from wherever a user has it: a file, an array or a PIL image.
 
+Everything is converted a few rows at a time, so that reading needs little more memory than the
+decoded file and the result.
+"""
+
+import dataclasses
 import os
+import threading
 
 import numpy as np
 import PIL.Image
 import PIL.ImageOps
 
+from anchornet_tf.utils.pixel_rows import PixelRows, rows_of_array, rows_of_pil
+
 MINIMUM_SIDE = 2
-_SIXTEEN_TO_EIGHT_BITS = 257  # 65535 / 255
+MAXIMUM_PIXELS = 2**26  # 8,192 x 8,192
+LIMIT_VARIABLE = "ANCHORNET_MAX_PIXELS"
+MAXIMUM_SIDE = 2048
+# A panorama is not scaled down until nothing is left of its short side.
+_SHORT_SIDE_KEPT = 256
+_ROWS_AT_ONCE = 64
+_ORIENTATION_TAG = 0x0112
+_TURNED = (5, 6, 7, 8)  # Orientations that exchange height and width.
+_PILLOW_LIMIT = threading.Lock()
 
 
-def read_image(source) -> np.ndarray:
+@dataclasses.dataclass(frozen=True, eq=False)
+class ScaledImage:
+    """An image with no more pixels than a descriptor can use.
+
+    Args:
+        pixels: uint8 array `(height, width, 3)`.
+        original_size: `(height, width)` of the image before it was scaled down, in which points
+            and flows are given.
+    """
+
+    pixels: np.ndarray
+    original_size: tuple[int, int]
+
+
+def read_image(source, max_pixels: int | None = None) -> np.ndarray:
     """Returns any image as 8-bit RGB.
 
     Grey images are repeated over the three channels, transparent ones are laid on white, 16-bit
@@ -20,6 +50,8 @@ def read_image(source) -> np.ndarray:
         source: A path, a PIL image, or an array `(height, width)` or `(height, width, channels)`
             with 1, 3 (RGB) or 4 (RGBA) channels. Arrays of float may range over 0..1 or 0..255:
             one that never exceeds 1 is taken as 0..1.
+        max_pixels: int. A file or PIL image of more pixels is refused before it is decoded. None
+            means `pixel_limit()`.
 
     Returns:
         uint8 array `(height, width, 3)`.
@@ -27,87 +59,172 @@ def read_image(source) -> np.ndarray:
     Raises:
         FileNotFoundError: If a path leads nowhere.
         TypeError: If `source` is none of the above.
-        ValueError: If the file is no image, or the array has another rank or other channels, holds
-            NaN or values out of range, or the image is less than 2 pixels high or wide.
+        ValueError: If the file is no image, the array has another rank or other channels, holds
+            NaN or values out of range, or the image is less than 2 pixels high or wide or has
+            more than `max_pixels`.
     """
-    if isinstance(source, str | os.PathLike):
-        array, name = _from_file(source), f"the image {os.fspath(source)!r}"
-    elif isinstance(source, PIL.Image.Image):
-        array, name = _from_pil(source), "a PIL image"
-    elif hasattr(source, "__array__"):
-        array, name = _from_array(np.asarray(source)), "an array"
-    else:
-        raise TypeError(
-            f"An image must be a path, an array or a PIL image. Received: {type(source).__name__}"
-        )
-    if min(array.shape[:2]) < MINIMUM_SIDE:
+    return _read(source, None, max_pixels).pixels
+
+
+def read_scaled(source, max_side: int = MAXIMUM_SIDE, max_pixels: int | None = None) -> ScaledImage:
+    """Reads an image as `read_image` does, and scales it down if it is very large.
+
+    An image whose sides are `max_side` pixels or less keeps its pixels. A larger one is averaged
+    down to a long side of `max_side`, or to a short side of 256 where that is larger. JPEG files
+    are scaled down while they are decoded, which saves most of the time and memory.
+
+    Args:
+        source: As in `read_image`.
+        max_side: int. The longest side that is left as it is.
+        max_pixels: As in `read_image`.
+
+    Returns:
+        The scaled image, with its original size.
+
+    Raises:
+        FileNotFoundError: As in `read_image`.
+        TypeError: As in `read_image`.
+        ValueError: As in `read_image`, and if `max_side` is not at least 2.
+
+    Example:
+
+    ```python
+    image = read_scaled("photograph.jpg")
+    image.pixels.shape   # (1365, 2048, 3)
+    image.original_size  # (4000, 6000)
+    ```
+    """
+    if max_side < MINIMUM_SIDE:
         raise ValueError(
-            f"An image must be at least {MINIMUM_SIDE} pixels high and wide. "
-            f"Received: {name} of height {array.shape[0]} and width {array.shape[1]}"
+            f"`max_side` must be at least {MINIMUM_SIDE}. Received: max_side={max_side}"
         )
-    return array
+    return _read(source, max_side, max_pixels)
 
 
-def _from_file(path: str | os.PathLike) -> np.ndarray:
-    path = os.fspath(path)
+def pixel_limit(max_pixels: int | None = None) -> int:
+    """Returns how many pixels an image may have.
+
+    Args:
+        max_pixels: int, or None for the number in the environment variable ANCHORNET_MAX_PIXELS,
+            or 67,108,864 (8,192 x 8,192) where that is not set.
+
+    Raises:
+        ValueError: If the number is not a positive integer.
+    """
+    given = os.environ.get(LIMIT_VARIABLE) or MAXIMUM_PIXELS if max_pixels is None else max_pixels
+    name = "`max_pixels`" if max_pixels is not None else LIMIT_VARIABLE
+    try:
+        limit = int(given)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a positive integer. Received: {given!r}") from error
+    if limit < 1:
+        raise ValueError(f"{name} must be a positive integer. Received: {given!r}")
+    return limit
+
+
+def check_pixels(height: int, width: int, max_pixels: int | None, name: str) -> None:
+    """Raises ValueError for an image of more than `pixel_limit(max_pixels)` pixels.
+
+    Args:
+        height: int.
+        width: int.
+        max_pixels: As in `pixel_limit`.
+        name: What to call the image, such as "the image 'a.png'".
+    """
+    limit = pixel_limit(max_pixels)
+    if height * width > limit:
+        raise ValueError(
+            f"An image must have at most {limit:,} pixels; `max_pixels` or the environment "
+            f"variable {LIMIT_VARIABLE} raises the limit. "
+            f"Received: {name} of {width} x {height} = {height * width:,} pixels"
+        )
+
+
+def _read(source, max_side: int | None, max_pixels: int | None) -> ScaledImage:
+    if isinstance(source, str | os.PathLike):
+        return _from_file(os.fspath(source), max_side, max_pixels)
+    if isinstance(source, PIL.Image.Image):
+        check_pixels(source.height, source.width, max_pixels, "a PIL image")
+        image = PIL.ImageOps.exif_transpose(source)
+        return _from_rows(rows_of_pil(image), max_side, "a PIL image")
+    if hasattr(source, "__array__"):
+        return _from_rows(rows_of_array(np.asarray(source)), max_side, "an array")
+    raise TypeError(
+        f"An image must be a path, an array or a PIL image. Received: {type(source).__name__}"
+    )
+
+
+def _from_file(path: str, max_side: int | None, max_pixels: int | None) -> ScaledImage:
     if not os.path.exists(path):
         raise FileNotFoundError(f"There must be an image at the path. Received: {path!r}")
+    name = f"the image {path!r}"
     try:
-        with PIL.Image.open(path) as image:
-            return _from_pil(image)
+        with _open(path) as image:
+            width, height = image.size
+            check_pixels(height, width, max_pixels, name)
+            if max_side is not None:
+                new_height, new_width = _scaled_size(height, width, max_side)
+                image.draft(None, (new_width, new_height))
+            turned = image.getexif().get(_ORIENTATION_TAG) in _TURNED
+            PIL.ImageOps.exif_transpose(image, in_place=True)
+            read = _from_rows(rows_of_pil(image), max_side, name)
     # Pillow raises any of these for damaged files, depending on the format.
-    except (OSError, SyntaxError, EOFError, PIL.Image.DecompressionBombError) as error:
+    except (OSError, SyntaxError, EOFError) as error:
         raise ValueError(
             f"The file must be a readable image (JPEG, PNG, ...). Received: {path!r} ({error})"
         ) from error
+    return ScaledImage(read.pixels, (width, height) if turned else (height, width))
 
 
-def _from_pil(image: PIL.Image.Image) -> np.ndarray:
-    image = PIL.ImageOps.exif_transpose(image)
-    if image.mode.startswith("I;16"):
-        return _from_array(np.asarray(image).astype(np.uint16))
-    if image.mode == "I":
-        # Pillow holds 16-bit files of some formats in 32-bit integers.
-        values = np.asarray(image)
-        return _from_array(values.astype(np.uint16) if values.max() > 255 else values)
-    if image.mode == "F":
-        return _from_array(np.asarray(image))
-    if image.has_transparency_data:
-        return _from_array(np.asarray(image.convert("RGBA")))
-    return np.array(image.convert("RGB"))
+def _open(path: str) -> PIL.Image.Image:
+    """Opens a file whatever Pillow's own limit of pixels is, before which ours shall speak."""
+    with _PILLOW_LIMIT:
+        limit = PIL.Image.MAX_IMAGE_PIXELS
+        PIL.Image.MAX_IMAGE_PIXELS = None
+        try:
+            return PIL.Image.open(path)
+        finally:
+            PIL.Image.MAX_IMAGE_PIXELS = limit
 
 
-def _from_array(array: np.ndarray) -> np.ndarray:
-    if array.ndim == 2:
-        array = array[..., np.newaxis]
-    if array.ndim != 3 or array.shape[2] not in (1, 3, 4) or array.size == 0:
+def _from_rows(rows: PixelRows, max_side: int | None, name: str) -> ScaledImage:
+    size = rows.height, rows.width
+    if min(size) < MINIMUM_SIDE:
         raise ValueError(
-            "An image array must have shape (height, width) or (height, width, channels) with 1, "
-            f"3 or 4 channels. Received: shape={array.shape}"
+            f"An image must be at least {MINIMUM_SIDE} pixels high and wide. "
+            f"Received: {name} of height {size[0]} and width {size[1]}"
         )
-    array = _to_eight_bits(array)
-    if array.shape[2] == 4:
-        alpha = array[..., 3:].astype(np.float32) / 255
-        array = np.rint(array[..., :3] * alpha + 255 * (1 - alpha)).astype(np.uint8)
-    return np.repeat(array, 3, axis=2) if array.shape[2] == 1 else array
+    new_size = size if max_side is None else _scaled_size(*size, max_side)
+    if new_size != size:
+        return ScaledImage(_scaled(rows, new_size), size)
+    if rows.whole is not None:
+        return ScaledImage(rows.whole, size)
+    pixels = np.empty((*size, 3), np.uint8)
+    for top in range(0, rows.height, _ROWS_AT_ONCE):
+        bottom = min(top + _ROWS_AT_ONCE, rows.height)
+        pixels[top:bottom] = rows.read(top, bottom)
+    return ScaledImage(pixels, size)
 
 
-def _to_eight_bits(array: np.ndarray) -> np.ndarray:
-    if array.dtype == np.uint8:
-        return array
-    if array.dtype == bool:
-        return array.astype(np.uint8) * np.uint8(255)
-    if array.dtype == np.uint16:
-        return np.rint(array / _SIXTEEN_TO_EIGHT_BITS).astype(np.uint8)
-    if array.dtype.kind not in "iuf":
-        raise ValueError(f"An image array must hold numbers. Received: dtype={array.dtype}")
-    if not np.isfinite(array).all():
-        raise ValueError("An image array must be finite. Received: NaN or infinite values")
-    low, high = float(array.min()), float(array.max())
-    if low < 0 or high > 255:
-        raise ValueError(
-            "An image array must range over 0..255 (or 0..1 for floats, 0..65535 for uint16). "
-            f"Received: values from {low:g} to {high:g}"
-        )
-    scale = 255 if array.dtype.kind == "f" and high <= 1 else 1
-    return np.rint(array.astype(np.float64) * scale).astype(np.uint8)
+def _scaled(rows: PixelRows, new_size: tuple[int, int]) -> np.ndarray:
+    """Averages blocks of pixels, strip by strip, and resamples what is left of them."""
+    new_height, new_width = new_size
+    factor = max(1, min(rows.height // (2 * new_height), rows.width // (2 * new_width)))
+    reduced = np.empty((-(-rows.height // factor), -(-rows.width // factor), 3), np.uint8)
+    step = max(1, _ROWS_AT_ONCE // factor) * factor
+    for top in range(0, rows.height, step):
+        strip = PIL.Image.fromarray(rows.read(top, min(top + step, rows.height))).reduce(factor)
+        reduced[top // factor : top // factor + strip.height] = np.asarray(strip)
+    # The last block of a row or column may be a part of one.
+    box = (0, 0, rows.width / factor, rows.height / factor)
+    resized = PIL.Image.fromarray(reduced).resize(
+        (new_width, new_height), PIL.Image.Resampling.BILINEAR, box
+    )
+    return np.array(resized)
+
+
+def _scaled_size(height: int, width: int, max_side: int) -> tuple[int, int]:
+    scale = max(max_side / max(height, width), min(1, _SHORT_SIDE_KEPT / min(height, width)))
+    if scale >= 1:
+        return height, width
+    return round(height * scale), round(width * scale)
