@@ -6,12 +6,33 @@ import os
 import pathlib
 
 from anchornet_tf.utils import files
+from anchornet_tf.utils.options import option
 
 CONFIG_NAME = "config.json"
 BANK_LOSS_WEIGHTS = ("weight_discr", "weight_aux", "weight_div_a", "weight_div_b")
 
+STRATEGIES = ("auto", "one", "mirrored", "multiworker")
+
 # A finished run may be continued to more steps; everything else must stay.
 _MAY_CHANGE = {"steps"}
+
+
+@dataclasses.dataclass(frozen=True)
+class RunOptions:
+    """How a run is carried out: nothing that changes what is trained."""
+
+    workdir: str = option("", "Folder of the run.")
+    cache_dir: str | None = option(
+        None, "Folder of the cached taps. Default: the folder taps in the cache folder."
+    )
+    strategy: str = option("auto", "Where to train, through tf.distribute.", choices=STRATEGIES)
+    checkpoint_every: int = option(50, "Steps between checkpoints.")
+
+    def __post_init__(self):
+        if self.checkpoint_every < 1:
+            raise ValueError(
+                f"`checkpoint_every` must be a positive integer. Received: {self.checkpoint_every}"
+            )
 
 
 def check_batches(config, counts: tuple[str, ...]) -> None:

@@ -6,11 +6,8 @@ from collections.abc import Callable, Iterable
 import tensorflow as tf
 from tqdm import tqdm
 
+from anchornet_tf.training.broken_loss import BrokenLoss
 from anchornet_tf.training.run_folder import RunFolder
-
-
-class BrokenLoss(RuntimeError):
-    """A loss became NaN or infinite; the last checkpoint is from before."""
 
 
 def run(

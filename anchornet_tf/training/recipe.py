@@ -65,8 +65,8 @@ def run(
     stage2_run.train(config, workdir / "stage2", strategy=strategy)
     output = workdir / "model"
     if not output.exists():
-        model = AnchorNet.load_folder(workdir / "stage2" / "model", weights=config.weights)
+        model = AnchorNet.from_preset(workdir / "stage2" / "model", weights=config.weights)
         # Where the data lay is of no use to others.
         record = {"setting": setting, "seed": seed, **settings}
-        model.save_folder(output, dtype="float16", record=record)
+        model.save_to_preset(output, dtype="float16", record=record)
     return output

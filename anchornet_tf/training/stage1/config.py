@@ -4,39 +4,68 @@ import dataclasses
 
 from anchornet_tf.datasets import voc_classes
 from anchornet_tf.training.config import BANK_LOSS_WEIGHTS, check_batches, check_numbers
+from anchornet_tf.utils.options import option
+
+_ALL = "all"
 
 
 @dataclasses.dataclass(frozen=True)
 class Stage1Config:
     """Stage 1: the banks of one or more classes, each on its own.
 
-    The weights of the losses are those of the normalised losses (means over their terms). Five minutes for one class of
-    the embedded data on two cores, see the model card for real data.
+    The weights of the losses are those of the normalised losses (means over their terms). One class
+    of the embedded data takes about five minutes on two cores; the model card has the times for
+    real data.
     """
 
-    classes: tuple[str, ...] = ("bird",)
-    data: str = "parts_world"
-    pca: str = ""
-    weights: str = "imagenet"
-    image_size: int = 224
-    num_filters: int = 64
-    steps: int = 300
-    batch_size: int = 16
-    learning_rate: float = 0.3
-    momentum: float = 0.9
-    weight_decay: float = 5e-4
-    weight_discr: float = 1.0
-    weight_aux: float = 10.0
-    weight_div_a: float = 100.0
-    weight_div_b: float = 100.0
-    sigma: float = 3.0
-    cache_features: bool = True
-    views: int = 2
-    heldout_fraction: float = 0.1
-    seed: int = 0
+    classes: tuple[str, ...] = option(
+        ("bird",),
+        "One class, several separated by commas, or all. "
+        f"The classes are {', '.join(voc_classes.VOC_CLASSES)}.",
+        flag="class",
+    )
+    data: str = option(
+        "parts_world",
+        "Images with labels: parts_world, folder:DIR, manifest:FILE.csv or tfds:NAME.",
+    )
+    pca: str = option(
+        "", "PCA file of trainers.fit_pca. Default: the one that comes with the package."
+    )
+    weights: str = option(
+        "imagenet", "Weights of the trunk: imagenet, or the path of a .npz or .h5 file."
+    )
+    image_size: int = option(224, "Side of the training images in pixels.")
+    num_filters: int = option(
+        64,
+        "K, filters per class. 128 filters match better (with --weight_discr=3) and take twice as "
+        "long.",
+    )
+    steps: int = option(300, "Steps in all. A finished run continues when this is raised.")
+    batch_size: int = option(16, "Images per step and class; half of them are background.")
+    learning_rate: float = option(0.3, "Learning rate of SGD.")
+    momentum: float = option(0.9, "Momentum of SGD.")
+    weight_decay: float = option(5e-4, "L2 penalty on the filters.")
+    weight_discr: float = option(1.0, "Weight of L_Discr.")
+    weight_aux: float = option(10.0, "Weight of L_Aux.")
+    weight_div_a: float = option(100.0, "Weight of L_DivA, the diversity of the filters.")
+    weight_div_b: float = option(100.0, "Weight of L_DivB, the diversity of the response maps.")
+    sigma: float = option(3.0, "Standard deviation of the Gaussian of L_DivB, in cells.")
+    cache_features: bool = option(
+        True,
+        "Compute the taps of --views fixed views of each image once and keep them on disk (1.7 MB "
+        "per view). With --nocache_features every step augments its images and runs the trunk.",
+    )
+    views: int = option(2, "Augmented views per image that are cached.")
+    heldout_fraction: float = option(
+        0.1, "Share of the images kept for the summary, where the data has no split of its own."
+    )
+    seed: int = option(0, "Seed of everything that is random.")
 
     def __post_init__(self):
-        object.__setattr__(self, "classes", voc_classes.check_classes(self.classes))
+        classes = self.classes
+        if tuple(classes) == (_ALL,):
+            classes = voc_classes.VOC_CLASSES
+        object.__setattr__(self, "classes", voc_classes.check_classes(classes))
         check_batches(self, ("num_filters", "steps", "batch_size", "views"))
         numbers = ("learning_rate", "momentum", "weight_decay", "sigma", "seed")
         check_numbers(self, (*numbers, *BANK_LOSS_WEIGHTS))

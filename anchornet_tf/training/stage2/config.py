@@ -3,6 +3,7 @@
 import dataclasses
 
 from anchornet_tf.training.config import BANK_LOSS_WEIGHTS, check_batches, check_numbers
+from anchornet_tf.utils.options import option
 
 # As in `anchornet_tf.models.anchornet`, which needs TensorFlow: flags must not.
 GAMMAS = ("softplus", "whitened")
@@ -13,37 +14,59 @@ ENCODER_STARTS = ("principal", "random")
 class Stage2Config:
     """Stage 2: banks of all classes joined by the class-agnostic layer.
 
-    `banks` are folders of stage 1 runs. The weights of the losses are those of the normalised losses; `lower_rate`
-    multiplies the learning rate of everything below the autoencoder (paper section 4).
+    `banks` are folders of stage 1 runs. The weights of the losses are those of the normalised
+    losses; `lower_rate` multiplies the learning rate of everything below the autoencoder (paper
+    section 4).
     """
 
-    banks: tuple[str, ...] = ()
-    data: str = "parts_world"
-    weights: str = "imagenet"
-    image_size: int = 224
-    latent_filters: int = 256
-    gamma: str = "whitened"
-    encoder_start: str = "principal"
-    noise: float = 0.25
-    steps: int = 200
-    batch_size: int = 16
-    learning_rate: float = 0.01
-    lower_rate: float = 1e-4
-    momentum: float = 0.9
-    weight_decay: float = 5e-4
-    weight_discr: float = 1.0
-    weight_aux: float = 10.0
-    weight_div_a: float = 100.0
-    weight_div_b: float = 100.0
-    weight_reconstruction: float = 100.0
-    weight_div_encoder: float = 100.0
-    sigma: float = 3.0
-    freeze_trunk: bool = False
-    train_pca: bool = False
-    views: int = 1
-    calibration_images: int = 240
-    heldout_fraction: float = 0.1
-    seed: int = 0
+    banks: tuple[str, ...] = option(
+        (), "Folders of stage 1 runs: one run of all classes, or one per class.", required=True
+    )
+    data: str = option(
+        "parts_world",
+        "Images with labels: parts_world, folder:DIR, manifest:FILE.csv or tfds:NAME.",
+    )
+    weights: str = option(
+        "imagenet", "Weights of the trunk: imagenet, or the path of a .npz or .h5 file."
+    )
+    image_size: int = option(224, "Side of the training images in pixels.")
+    latent_filters: int = option(256, "L, length of the class-agnostic descriptor.")
+    gamma: str = option(
+        "whitened",
+        "What is compressed: whitened linear responses, or the softplus maps of the paper.",
+        choices=GAMMAS,
+    )
+    encoder_start: str = option(
+        "principal",
+        "Where the encoder starts: at the principal directions of the maps, or at random ones.",
+        choices=ENCODER_STARTS,
+    )
+    noise: float = option(0.25, "Share of the channels that are set to zero in training.")
+    steps: int = option(200, "Steps in all. A finished run continues when this is raised.")
+    batch_size: int = option(16, "Images per step; half of them are background.")
+    learning_rate: float = option(0.01, "Learning rate of SGD for the encoder.")
+    lower_rate: float = option(
+        1e-4, "Factor of the learning rate for everything below the encoder."
+    )
+    momentum: float = option(0.9, "Momentum of SGD.")
+    weight_decay: float = option(5e-4, "L2 penalty on banks and encoder.")
+    weight_discr: float = option(1.0, "Weight of L_Discr.")
+    weight_aux: float = option(10.0, "Weight of L_Aux.")
+    weight_div_a: float = option(100.0, "Weight of L_DivA of the banks.")
+    weight_div_b: float = option(100.0, "Weight of L_DivB.")
+    weight_reconstruction: float = option(100.0, "Weight of L_R.")
+    weight_div_encoder: float = option(100.0, "Weight of L_DivA of the encoder.")
+    sigma: float = option(3.0, "Standard deviation of the Gaussian of L_DivB, in cells.")
+    freeze_trunk: bool = option(False, "Keep the trunk and its PCA, and work on cached taps.")
+    train_pca: bool = option(False, "Train the projections of the PCA too.")
+    views: int = option(1, "Augmented views per image that are cached with --freeze_trunk.")
+    calibration_images: int = option(
+        240, "Images that the start of the encoder and the mean of the maps are measured on."
+    )
+    heldout_fraction: float = option(
+        0.1, "Share of the images kept for the summary, where the data has no split of its own."
+    )
+    seed: int = option(0, "Seed of everything that is random.")
 
     def __post_init__(self):
         object.__setattr__(self, "banks", tuple(self.banks))

@@ -218,7 +218,7 @@ def _report(config, folder, training, extractor, source, columns) -> dict:
     )
     # A run that was continued replaces its model; until then the checkpoint holds everything.
     shutil.rmtree(folder.path / "model", ignore_errors=True)
-    model.save_folder(folder.path / "model", record=dataclasses.asdict(config))
+    model.save_to_preset(folder.path / "model", record=dataclasses.asdict(config))
     folder.write_summary(summary)
     _print_summary(summary, folder.path)
     return summary

@@ -1,0 +1,1 @@
+"""What the programs share: a quiet start, errors in one line, flags made from configurations."""

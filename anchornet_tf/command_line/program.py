@@ -1,0 +1,110 @@
+"""Runs a program: flags, one line for what the user can mend, a traceback for anything else."""
+
+import re
+import sys
+from collections.abc import Callable
+
+from absl import app, flags, logging
+
+from anchornet_tf.command_line import start
+
+# What shells expect of a program that was stopped by Ctrl-C.
+_INTERRUPTED = 130
+
+
+# For `interrupted`, in programs that keep checkpoints.
+CONTINUES = "Stopped. The same command continues from the last checkpoint."
+
+
+def run(
+    main: Callable[[list[str]], None],
+    *,
+    mendable: tuple[type[Exception], ...] = (),
+    interrupted: str = "Stopped.",
+) -> None:
+    """Parses the flags, calls `main` and ends the process.
+
+    What the user can mend ends in one line on the standard error, `Error: ... Received: ...`, and
+    exit code 1: wrong flags and arguments, `OSError`, `ValueError`, `ImportError`, weights that
+    cannot be had, a loss that is not finite. With `--verbosity=1` these keep their tracebacks too.
+
+    Args:
+        main: function of the arguments that are left when the flags are parsed; the first is the
+            program's name.
+        mendable: further exceptions that the user can mend.
+        interrupted: str, what to say after Ctrl-C.
+
+    Example:
+
+    ```python
+    if __name__ == "__main__":
+        program.run(main, interrupted=program.CONTINUES)
+    ```
+    """
+    start.prepare()
+    app.run(lambda argv: _call(main, argv, mendable, interrupted), flags_parser=_parse)
+
+
+def flags_only(argv: list[str]) -> None:
+    """Raises where there are arguments besides the flags."""
+    if len(argv) > 1:
+        raise app.UsageError(
+            f"Expected flags only; --help lists them. Received: {' '.join(argv[1:])}"
+        )
+
+
+def _parse(argv: list[str]) -> list[str]:
+    try:
+        return flags.FLAGS(argv)
+    except flags.Error as error:
+        _fail(_flag_message(error))
+
+
+def _call(main, argv, mendable, interrupted) -> None:
+    # absl shows the notes of all libraries after the flags are parsed, unless told otherwise.
+    if not flags.FLAGS["verbosity"].present:
+        logging.set_verbosity(logging.WARNING)
+    try:
+        main(argv)
+    except KeyboardInterrupt:
+        print(f"\n{interrupted}", file=sys.stderr)
+        sys.exit(_INTERRUPTED)
+    except Exception as error:
+        if logging.level_debug() or not isinstance(error, (*_mendable(), *mendable)):
+            raise
+        _fail(_message(error))
+
+
+def _mendable() -> tuple[type[Exception], ...]:
+    # Imported when something went wrong: --help must answer at once.
+    from anchornet_tf.training.broken_loss import BrokenLoss
+    from anchornet_tf.trunks.pretrained import WeightsUnavailable
+
+    return app.UsageError, OSError, ValueError, ImportError, WeightsUnavailable, BrokenLoss
+
+
+def _fail(message: str) -> None:
+    print(f"Error: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(1)
+
+
+def _message(error: Exception) -> str:
+    """Returns what an exception says; those of Python's own end in what was received, like ours."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.strerror}. Received: {error.filename}"
+    return str(error) or type(error).__name__
+
+
+def _flag_message(error: flags.Error) -> str:
+    """Says in our words what absl says about a flag."""
+    if isinstance(error, flags.UnrecognizedFlagError):
+        guess = re.search(r"Did you mean: (.*?) ?\?", str(error))
+        hint = f", such as --{guess[1]}" if guess else ""
+        return f"Expected a flag that --help lists{hint}. Received: --{error.flagname}"
+    missing = re.search(r"Flag --(\w+) must have a value other than None", str(error))
+    if missing:
+        return f"Expected --{missing[1]}=...; --help says what it takes. Received: nothing"
+    wrong = re.match(r"flag (--\w+=.*?): (.*)", str(error), re.DOTALL)
+    if wrong:
+        return f"Expected another value of this flag: {wrong[2].rstrip('.')}. Received: {wrong[1]}"
+    return f"Expected flags that --help lists ({error}). Received: {' '.join(sys.argv[1:])}"
