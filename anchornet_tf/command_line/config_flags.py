@@ -37,7 +37,7 @@ class ConfigFlags:
         return self._kind(**{**self.values(), **overrides})
 
 
-def define(kind: type, **defaults) -> ConfigFlags:
+def define(kind: type, *, flag_values: flags.FlagValues = flags.FLAGS, **defaults) -> ConfigFlags:
     """Defines one flag for every field of a dataclass that was made by `options.option`.
 
     Fields may be `str`, `int`, `float`, `bool`, `tuple[str, ...]` (or a tuple of numbers), and
@@ -45,6 +45,7 @@ def define(kind: type, **defaults) -> ConfigFlags:
 
     Args:
         kind: the dataclass.
+        flag_values: where the flags are registered.
         **defaults: defaults of this program that differ from those of the dataclass, by field.
 
     Example:
@@ -69,41 +70,41 @@ def define(kind: type, **defaults) -> ConfigFlags:
         if about is not None:
             default = defaults.get(name, field.default)
             default = None if default is dataclasses.MISSING else default
-            converters[name] = _Converter(name, hints[name], about, default)
+            converters[name] = _Converter(name, hints[name], about, default, flag_values)
     return ConfigFlags(kind, converters)
 
 
 class _Converter:
     """One flag, and how its value becomes that of the field."""
 
-    def __init__(self, name: str, hint, about: Option, default):
+    def __init__(self, name: str, hint, about: Option, default, flag_values):
         kinds = [kind for kind in _members(hint) if kind is not types.NoneType]
         self._may_be_none = types.NoneType in _members(hint)
         self._none = about.none
         self._kind = str if str in kinds else kinds[0]
-        self._flag = self._define(about.flag or name, about, default)
+        self._flag = self._define(about.flag or name, about, default, flag_values)
 
     @property
     def _is_list(self) -> bool:
         return typing.get_origin(self._kind) is tuple
 
-    def _define(self, name: str, about: Option, default) -> flags.FlagHolder:
+    def _define(self, name: str, about: Option, default, flag_values) -> flags.FlagHolder:
         default = about.none if default is None else default
         help_text = about.help
         if about.choices and self._is_list:
             help_text += f" Any of: {', '.join(about.choices)}."
-        required = {"required": True} if about.required else {}
+        options = {"required": about.required, "flag_values": flag_values}
         default = None if about.required else default
         if self._is_list:
             values = None if default is None else [str(value) for value in default]
-            return flags.DEFINE_list(name, values, help_text, **required)
+            return flags.DEFINE_list(name, values, help_text, **options)
         if self._kind is bool:
-            return flags.DEFINE_bool(name, default, help_text, **required)
+            return flags.DEFINE_bool(name, default, help_text, **options)
         if about.choices:
-            return flags.DEFINE_enum(name, default, list(about.choices), help_text, **required)
+            return flags.DEFINE_enum(name, default, list(about.choices), help_text, **options)
         if self._kind not in _SCALARS:
             raise TypeError(f"Expected a type that a flag can have. Received: {name}: {self._kind}")
-        return _SCALARS[self._kind](name, default, help_text, **required)
+        return _SCALARS[self._kind](name, default, help_text, **options)
 
     def __call__(self):
         value = self._flag.value
