@@ -23,7 +23,10 @@ _HOMES = {
     "ResponseDiversity": "anchornet_tf.losses.diversity",
     "TapExtractor": "anchornet_tf.models.tap_extractor",
     "TiedAutoencoder": "anchornet_tf.layers.tied_autoencoder",
-    "load": "anchornet_tf.models.presets",
+    "load": "anchornet_tf.models.anchornet",
+    "Matcher": "anchornet_tf.matchers.matcher",
+    "get_descriptor": "anchornet_tf.features.registry",
+    "get_matcher": "anchornet_tf.matchers.registry",
     "match_pair": "anchornet_tf.matchers.api",
     "match_many": "anchornet_tf.matchers.api",
 }

@@ -22,7 +22,7 @@ from anchornet_tf.datasets.annotated.registry import BENCHMARKS
 from anchornet_tf.features.registry import DESCRIPTORS
 from anchornet_tf.matchers.registry import MATCHERS
 from anchornet_tf.trunks.pretrained import WeightsUnavailable
-from anchornet_tf.utils.lazy_registry import parse_option
+from anchornet_tf.utils.named_options import parse_option
 
 _BENCHMARK = flags.DEFINE_enum(
     "benchmark", "parts_world", BENCHMARKS.names, "Which pairs of images, and how they are scored."

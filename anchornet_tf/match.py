@@ -22,7 +22,7 @@ from absl import app, flags
 from anchornet_tf.features.registry import DESCRIPTORS
 from anchornet_tf.matchers.registry import MATCHERS
 from anchornet_tf.trunks.pretrained import WeightsUnavailable
-from anchornet_tf.utils.lazy_registry import parse_option
+from anchornet_tf.utils.named_options import parse_option
 
 _FEATURES = flags.DEFINE_enum(
     "features", "anchornet", DESCRIPTORS.names, "What to compare: the descriptor of the images."

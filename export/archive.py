@@ -9,6 +9,7 @@ import tensorflow as tf
 from absl import logging
 
 from anchornet_tf.models import presets
+from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.utils import files
 from export import model_card
 from export.servable import Servable
@@ -95,11 +96,11 @@ def export_folder(model: str, output: str, trunk: str = "imagenet", **options) -
     Args:
         model: folder or preset, as in `anchornet_tf.load`.
         output: folder of the versions.
-        trunk: the `weights` of `AnchorNet.load_folder`.
+        trunk: the `weights` of `AnchorNet.from_preset`.
         **options: `matcher` and `weights` of `save`.
     """
     folder = presets.find(model)
-    network = presets.load(folder, weights=trunk)
+    network = AnchorNet.from_preset(folder, weights=trunk)
     record = json.loads((folder / "config.json").read_text()).get("record")
     card = folder / "model_card.md"
     text = card.read_text() if card.is_file() else None

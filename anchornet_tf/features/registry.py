@@ -9,17 +9,17 @@ from anchornet_tf.utils.lazy_registry import LazyRegistry
 
 Descriptor = Callable[[Sequence[np.ndarray]], list[FeatureMap]]
 
-_DEEP = "anchornet_tf.features.deep:DeepDescriptor"
+_NETWORKS = "anchornet_tf.features.networks"
 
 DESCRIPTORS = LazyRegistry(
     "descriptor",
     {
-        "anchornet": f"{_DEEP}:anchornet",
-        "anchornet-class": f"{_DEEP}:anchornet-class",
-        "hc": f"{_DEEP}:hc",
-        "res2c": f"{_DEEP}:res2c",
-        "res4c": f"{_DEEP}:res4c",
-        "res5c": f"{_DEEP}:res5c",
+        "anchornet": f"{_NETWORKS}:class_agnostic",
+        "anchornet-class": f"{_NETWORKS}:of_one_class",
+        "hc": f"{_NETWORKS}:residual_hypercolumn",
+        "res2c": f"{_NETWORKS}:one_tap:res2c",
+        "res4c": f"{_NETWORKS}:one_tap:res4c",
+        "res5c": f"{_NETWORKS}:one_tap:res5c",
         "sift": "anchornet_tf.features.sift:SiftDescriptor",
         "hog": "anchornet_tf.features.whitened_hog:HogDescriptor",
     },
@@ -33,7 +33,8 @@ def get_descriptor(name: str, **options) -> Descriptor:
         name: `"anchornet"` (class-agnostic anchors), `"anchornet-class"` (the anchors of one
             class), `"hc"` (residual hypercolumn), `"res2c"`, `"res4c"`, `"res5c"` (one layer of
             it), `"sift"` (dense SIFT) or `"hog"` (HOG cells; whitened under boxes).
-        **options: Arguments of the descriptor's class.
+        **options: Options of the descriptor: see `anchornet_tf.features.networks` for those of
+            networks, `SiftDescriptor` and `HogDescriptor`.
 
     Raises:
         ValueError: If the name or an option is unknown.
@@ -41,8 +42,11 @@ def get_descriptor(name: str, **options) -> Descriptor:
     Example:
 
     ```python
+    import numpy as np
+    from anchornet_tf import get_descriptor
+
     describe = get_descriptor("sift", bin_size=4)
-    first, second = describe([image_a, image_b])
+    first, second = describe([np.zeros((60, 80, 3), np.uint8), np.zeros((50, 50, 3), np.uint8)])
     ```
     """
     return DESCRIPTORS.create(name, **options)

@@ -30,8 +30,7 @@ class Equalizer(keras.layers.Layer):
 
     def __init__(self, strength: float = 0.25, **kwargs):
         super().__init__(**kwargs)
-        if not 0 <= strength <= 0.5:
-            raise ValueError(f"`strength` must be between 0 and 0.5. Received: {strength}")
+        _check_strength(strength)
         self.strength = strength
 
     def build(self, input_shape):
@@ -69,6 +68,31 @@ class Equalizer(keras.layers.Layer):
             self.built = True
         self.matrix.assign(((directions * factors) @ directions.T).astype(np.float32))
 
+    def change_strength(self, strength: float) -> None:
+        """Turns a fitted map into the one of another strength.
+
+        Args:
+            strength: float from 0 (the identity) to 0.5.
+
+        Raises:
+            ValueError: If it is out of range, or the map has strength 0: the identity does not
+                say which covariance it was fitted to.
+        """
+        _check_strength(strength)
+        if strength == self.strength:
+            return
+        if self.strength == 0:
+            raise ValueError(
+                "Expected a map that was fitted with a strength above 0. Received: a map of "
+                f"strength 0, to be changed to {strength}"
+            )
+        if self.built:
+            # C^-a and C^-b have the same directions: one is a power of the other.
+            factors, directions = np.linalg.eigh(np.asarray(self.matrix, np.float64))
+            factors = factors ** (strength / self.strength)
+            self.matrix.assign(((directions * factors) @ directions.T).astype(np.float32))
+        self.strength = strength
+
     def call(self, descriptor):
         return tf.matmul(descriptor, tf.convert_to_tensor(self.matrix))
 
@@ -80,3 +104,8 @@ class Equalizer(keras.layers.Layer):
 
     def get_config(self):
         return {**super().get_config(), "strength": self.strength}
+
+
+def _check_strength(strength: float) -> None:
+    if not 0 <= strength <= 0.5:
+        raise ValueError(f"Expected a `strength` from 0 to 0.5. Received: {strength}")

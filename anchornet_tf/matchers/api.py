@@ -1,152 +1,129 @@
 """Matching images in one call."""
 
+import collections
 import os
+import pathlib
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-import tqdm
-
 from anchornet_tf.features.registry import DESCRIPTORS, Descriptor
-from anchornet_tf.matchers.feature_cache import FeatureCache
 from anchornet_tf.matchers.flow import Flow
-from anchornet_tf.matchers.registry import MATCHERS, Matcher
-from anchornet_tf.utils.image_io import read_image
+from anchornet_tf.matchers.matcher import MEMORY_LIMIT, Matcher, options_of_both
+from anchornet_tf.matchers.registry import MATCHERS, PairMatcher
+from anchornet_tf.utils.lazy_registry import LazyRegistry
 
-MEMORY_LIMIT = 2 * 1024**3
+# Compiled networks are large: the last few descriptors and matchers are kept.
+_MOST_KEPT = 8
+_made: collections.OrderedDict[Hashable, object] = collections.OrderedDict()
 
 
 def match_pair(
     image_a,
     image_b,
     features: str | Descriptor = "anchornet",
-    matcher: str | Matcher = "hough",
+    matcher: str | PairMatcher = "hough",
+    *,
+    max_pixels: int | None = None,
     **options,
 ) -> Flow:
     """Finds for every pixel of one image its match in another.
+
+    What was made for the last few names and options is kept, so that a second call costs what a
+    call of a `Matcher` costs.
 
     Args:
         image_a: The source: a path, an array or a PIL image (see
             `anchornet_tf.utils.image_io.read_image`).
         image_b: The target, of any size.
-        features: Name of a descriptor (see `anchornet_tf.features.registry.get_descriptor`), or
-            one.
-        matcher: Name of a matcher (see `anchornet_tf.matchers.registry.get_matcher`), or one.
-        **options: Options of the named descriptor and matcher, e.g. `mutual=True`; each goes to
-            the one that knows it.
+        features: As in `Matcher`.
+        matcher: As in `Matcher`.
+        max_pixels: As in `Matcher`.
+        **options: As in `Matcher`.
 
     Returns:
         The flow, in pixels of the images as they were given.
 
     Raises:
         FileNotFoundError: If an image is a path that leads nowhere.
-        ValueError: If an image cannot be read, or a name or an option is unknown.
+        ValueError: If an image cannot be read, a name is unknown or nothing takes an option.
 
     Example:
 
     ```python
-    flow = match_pair("cat.jpg", "dog.jpg")
-    points_in_dog = flow.transfer_points([[120, 80], [64, 200]])  # (x, y)
-    dog_as_cat = flow.warp(PIL.Image.open("dog.jpg"))
+    from anchornet_tf import match_pair
+    from anchornet_tf.datasets import parts_world
+
+    image_a, image_b = (parts_world.draw("bird", number).image for number in (3, 8))
+    flow = match_pair(image_a, image_b, "sift", "hough", step=4)
+    points_in_b = flow.transfer_points([[120, 80], [64, 100]])  # (x, y)
+    b_on_a = flow.warp(image_b)
     ```
     """
-    images = [read_image(image_a), read_image(image_b)]
-    describe, match = _make(features, matcher, options)
-    source, target = describe(images)
-    return match(source, target, source_image=images[0], target_image=images[1])
+    return _matcher_of(features, matcher, max_pixels, options)(image_a, image_b)
 
 
 def match_many(
     pairs: Sequence[tuple[Hashable, Hashable]],
     images: Mapping | Sequence,
     features: str | Descriptor = "anchornet",
-    matcher: str | Matcher = "hough",
+    matcher: str | PairMatcher = "hough",
     *,
     progress: bool = True,
     memory_limit: int = MEMORY_LIMIT,
+    max_pixels: int | None = None,
     **options,
 ) -> Iterator[Flow]:
     """Matches many pairs among a set of images; each image is described once.
 
-    Flows come one by one, so that they need not fit in memory together. Features beyond
-    `memory_limit` wait in a temporary folder.
-
     Args:
-        pairs: `(source, target)` keys into `images`.
-        images: Mapping or sequence of images: paths, arrays or PIL images.
-        features: As in `match_pair`.
-        matcher: As in `match_pair`.
-        progress: bool. Whether to show a progress bar.
-        memory_limit: int. Bytes of features to keep in memory.
-        **options: As in `match_pair`.
+        pairs: As in `Matcher.match_many`.
+        images: As in `Matcher.match_many`.
+        features: As in `Matcher`.
+        matcher: As in `Matcher`.
+        progress: As in `Matcher.match_many`.
+        memory_limit: As in `Matcher.match_many`.
+        max_pixels: As in `Matcher`.
+        **options: As in `Matcher`.
 
     Returns:
-        Iterator over one `Flow` a pair, in the order of `pairs`.
+        Iterator over one `Flow` per pair, in the order of `pairs`.
 
     Raises:
-        FileNotFoundError: If an image is a path that leads nowhere.
-        ValueError: If a pair is not two keys of `images`, or a name or an option is unknown.
-
-    Example:
-
-    ```python
-    paths = sorted(glob.glob("cars/*.jpg"))
-    pairs = list(itertools.permutations(range(len(paths)), 2))
-    for pair, flow in zip(pairs, match_many(pairs, paths, matcher="hough")):
-        flow.save(f"{pair[0]}-{pair[1]}.npz")
-    ```
+        FileNotFoundError, ValueError: As in `Matcher` and `Matcher.match_many`.
     """
-    pairs = [_check_pair(pair, images) for pair in pairs]
-    if memory_limit < 0:
-        raise ValueError(f"`memory_limit` must not be negative. Received: {memory_limit}")
-    describe, match = _make(features, matcher, options)
-    # A generator would find mistakes only when its first flow is asked for.
-    return _flows(pairs, images, describe, match, progress, memory_limit)
+    made = _matcher_of(features, matcher, max_pixels, options)
+    return made.match_many(pairs, images, progress=progress, memory_limit=memory_limit)
 
 
-def _flows(pairs, images, describe, match, progress, memory_limit):
-    uses = [key for pair in pairs for key in pair]
-    with FeatureCache(lambda key: read_image(images[key]), describe, uses, memory_limit) as cache:
-        for pair in tqdm.tqdm(pairs, unit="pair", disable=not progress):
-            source, target = (cache.take(key) for key in pair)
-            yield match(
-                source.features,
-                target.features,
-                source_image=source.image,
-                target_image=target.image,
-            )
+def _matcher_of(features, matcher, options) -> Matcher:
+    of_features, of_matcher = options_of_both(features, matcher, options)
+    return Matcher(_kept(DESCRIPTORS, features, of_features), _kept(MATCHERS, matcher, of_matcher))
 
 
-def _make(features, matcher, options) -> tuple[Descriptor, Matcher]:
-    """Returns descriptor and matcher, each made with those options that it knows."""
-    of_features = _known_options(DESCRIPTORS, features)
-    of_matcher = _known_options(MATCHERS, matcher)
-    unknown = sorted(set(options) - of_features - of_matcher)
-    if unknown:
-        raise ValueError(
-            f"Options of features={features!r} are {sorted(of_features)}, those of "
-            f"matcher={matcher!r} are {sorted(of_matcher)}. Received: {', '.join(unknown)}"
-        )
-    if not callable(features):
-        chosen = {name: options[name] for name in options if name in of_features}
-        features = DESCRIPTORS.create(features, **chosen)
-    if not callable(matcher):
-        chosen = {name: options[name] for name in options if name in of_matcher}
-        matcher = MATCHERS.create(matcher, **chosen)
-    return features, matcher
-
-
-def _known_options(registry, name) -> set[str]:
-    return set() if callable(name) else set(registry.options(name))
-
-
-def _check_pair(pair, images) -> tuple[Hashable, Hashable]:
+def _kept(registry: LazyRegistry, name, options: dict):
+    """Returns the object of a name and its options, made once; an object as it is."""
+    if callable(name):
+        return name
+    key = (registry, name, tuple((option, _key(options[option])) for option in sorted(options)))
     try:
-        source, target = pair
-        found = [images[key] for key in (source, target)]
-    except (TypeError, ValueError, LookupError) as error:
-        raise ValueError(
-            f"A pair must be two keys of the {len(images)} `images`. Received: {pair!r}"
-        ) from error
-    for image in found:
-        if isinstance(image, str | os.PathLike) and not os.path.exists(image):
-            raise FileNotFoundError(f"There must be an image at the path. Received: {image!r}")
-    return source, target
+        hash(key)
+    except TypeError:  # An option such as a list or an array.
+        return registry.create(name, **options)
+    if key not in _made:
+        _made[key] = registry.create(name, **options)
+    _made.move_to_end(key)
+    while len(_made) > _MOST_KEPT:
+        _made.popitem(last=False)
+    return _made[key]
+
+
+def _key(value):
+    """Returns what an option is recognised by."""
+    if isinstance(value, str | os.PathLike) and os.path.exists(value):
+        # A model that was trained again is another one.
+        path = pathlib.Path(value)
+        parts = sorted(path.iterdir()) if path.is_dir() else [path]
+        return str(path.resolve()), tuple((part.name, part.stat().st_mtime_ns) for part in parts)
+    if isinstance(value, tuple):
+        return tuple(_key(each) for each in value)
+    # 1, 1.0 and True are equal and may mean different options.
+    return type(value), value

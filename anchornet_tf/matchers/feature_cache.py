@@ -2,8 +2,8 @@
 
 import collections
 import dataclasses
+import itertools
 import pathlib
-import pickle
 import tempfile
 from collections.abc import Callable, Hashable, Iterable
 
@@ -27,6 +27,39 @@ class Described:
     @property
     def num_bytes(self) -> int:
         return self.image.nbytes + self.features.values.nbytes
+
+    def to_file(self, path: pathlib.Path) -> "_OnDisk":
+        """Writes the arrays and returns how to read them back."""
+        fields = {
+            field.name: getattr(self.features, field.name)
+            for field in dataclasses.fields(self.features)
+        }
+        arrays = {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}
+        with path.open("wb") as file:
+            np.savez(file, _image=self.image, **arrays)
+        others = {name: value for name, value in fields.items() if name not in arrays}
+        return _OnDisk(path, type(self.features), others)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _OnDisk:
+    """A `Described` whose arrays are in a file.
+
+    Args:
+        path: The file.
+        kind: Class of the feature map: some carry more than values.
+        fields: Its fields that are no arrays, such as the statistics that all maps share.
+    """
+
+    path: pathlib.Path
+    kind: type[FeatureMap]
+    fields: dict
+
+    def read(self) -> Described:
+        with np.load(self.path, allow_pickle=False) as archive:
+            arrays = dict(archive)
+        image = arrays.pop("_image")
+        return Described(image, self.kind(**arrays, **self.fields))
 
 
 class FeatureCache:
@@ -59,7 +92,9 @@ class FeatureCache:
         self._batch_size = batch_size
         self._memory: collections.OrderedDict[Hashable, Described] = collections.OrderedDict()
         self._bytes = 0
-        self._files: dict[Hashable, pathlib.Path] = {}
+        self._files: dict[Hashable, _OnDisk] = {}
+        # Names must never come again: a file may outlive the entries that were forgotten meanwhile.
+        self._numbers = itertools.count()
         self._folder = tempfile.TemporaryDirectory(prefix="anchornet-features-")
 
     def __enter__(self) -> "FeatureCache":
@@ -81,14 +116,14 @@ class FeatureCache:
             self._compute_until(key)
         entry = self._memory.pop(key, None)
         if entry is None:
-            entry = pickle.loads(self._files[key].read_bytes())
+            entry = self._files[key].read()
         else:
             self._bytes -= entry.num_bytes
         self._remaining_uses[key] -= 1
         if self._remaining_uses[key]:
             self._keep(key, entry)
         elif key in self._files:
-            self._files.pop(key).unlink()
+            self._files.pop(key).path.unlink()
         return entry
 
     def _compute_until(self, key):
@@ -106,6 +141,5 @@ class FeatureCache:
             oldest, evicted = self._memory.popitem(last=False)
             self._bytes -= evicted.num_bytes
             if oldest not in self._files:
-                path = pathlib.Path(self._folder.name) / f"{len(self._files)}.pickle"
-                path.write_bytes(pickle.dumps(evicted, pickle.HIGHEST_PROTOCOL))
-                self._files[oldest] = path
+                path = pathlib.Path(self._folder.name) / f"{next(self._numbers)}.npz"
+                self._files[oldest] = evicted.to_file(path)

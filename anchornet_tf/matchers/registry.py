@@ -5,7 +5,7 @@ from collections.abc import Callable
 from anchornet_tf.matchers.flow import Flow
 from anchornet_tf.utils.lazy_registry import LazyRegistry
 
-Matcher = Callable[..., Flow]
+PairMatcher = Callable[..., Flow]
 
 _PROPOSAL_FLOW = "anchornet_tf.matchers.proposal_flow:ProposalFlowMatcher"
 
@@ -23,7 +23,7 @@ MATCHERS = LazyRegistry(
 )
 
 
-def get_matcher(name: str, **options) -> Matcher:
+def get_matcher(name: str, **options) -> PairMatcher:
     """Returns a matcher: a callable from two feature maps to a flow.
 
     All are called alike, `matcher(source, target, source_image=..., target_image=...)`; those that
@@ -41,8 +41,12 @@ def get_matcher(name: str, **options) -> Matcher:
     Example:
 
     ```python
+    import numpy as np
+    from anchornet_tf import FeatureMap, get_matcher
+
     match = get_matcher("nearest", mutual=True)
-    flow = match(source_features, target_features)
+    features = FeatureMap(np.random.rand(8, 8, 16), image_size=(64, 64))
+    flow = match(features, features)
     ```
     """
     return MATCHERS.create(name, **options)

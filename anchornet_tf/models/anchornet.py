@@ -11,7 +11,7 @@ from anchornet_tf.layers.anchor_bank import RESPONSES, AnchorBank, factored_conv
 from anchornet_tf.layers.equalizer import Equalizer
 from anchornet_tf.layers.hypercolumn import Hypercolumn, stack
 from anchornet_tf.layers.tied_autoencoder import TiedAutoencoder
-from anchornet_tf.models import anchornet_folder
+from anchornet_tf.models import anchornet_folder, presets
 from anchornet_tf.models.bank_file import BankFile
 from anchornet_tf.trunks import pca
 from anchornet_tf.trunks.backbone import Backbone
@@ -147,19 +147,50 @@ class AnchorNet(keras.Model):
         return model
 
     @classmethod
-    def from_preset(cls, preset: str | os.PathLike, weights: Trunk = "imagenet") -> "AnchorNet":
+    def from_preset(
+        cls,
+        preset: str | os.PathLike,
+        weights: Trunk = "imagenet",
+        equalization: float | None = None,
+    ) -> "AnchorNet":
         """Returns a trained model by the name of a preset, such as `"voc20"`, or by its folder.
 
         Args:
-            preset: name of a model that comes with the package, or a folder that `save_folder` wrote.
-            weights: as in `load_folder`.
+            preset: The name of a model that comes with the package, or a folder that
+                `save_to_preset` wrote.
+            weights: Where the ImageNet trunk comes from when the folder has no trunk of its own:
+                as in `AnchorNet`.
+            equalization: float. Strength of the maps that even out the descriptors, see
+                `Equalizer`: 0 for the paper's descriptors, None for what the model was saved with.
 
         Raises:
-            ValueError: where there is no such preset or folder.
-        """
-        from anchornet_tf.models import presets
+            ValueError: If there is no such preset or folder, the folder holds something else,
+                `weights` are not the trunk that the model was trained on, or the model cannot be
+                equalized with that strength.
 
-        return presets.load(preset, weights=weights)
+        Example:
+
+        ```python
+        from anchornet_tf import AnchorNet
+
+        model = AnchorNet.from_preset("voc20")
+        as_in_the_paper = AnchorNet.from_preset("voc20", equalization=0)
+        ```
+        """
+        contents = anchornet_folder.read(presets.find(preset))
+        model = cls(**contents.options, weights=contents.trunk or weights)
+        # What `"imagenet"` fetches is checked where it is fetched; a path or a layer may hold
+        # anything.
+        given = contents.trunk is None and weights != "imagenet"
+        if given and not anchornet_folder.is_imagenet(model.backbone):
+            raise ValueError(
+                "Expected Keras' ImageNet weights, which the model was trained on. "
+                f"Received: other weights from weights={weights!r}"
+            )
+        anchornet_folder.fill(model, contents)
+        if equalization is not None:
+            model.equalize(equalization)
+        return model
 
     def bank(self, class_name: str) -> AnchorBank:
         """Returns the bank of a class.
@@ -292,7 +323,21 @@ class AnchorNet(keras.Model):
         for equalizer, moments in zip(self.bank_equalizers, own, strict=True):
             equalizer.fit(moments.statistics()[1])
 
-    def save_folder(
+    def equalize(self, strength: float) -> None:
+        """Changes the strength of the maps that even out the descriptors.
+
+        Args:
+            strength: float from 0 (the paper's descriptors) to 0.5, see `Equalizer`.
+
+        Raises:
+            ValueError: If it is out of range, or the maps were fitted with strength 0, which
+                leaves nothing to start from.
+        """
+        for equalizer in (self.code_equalizer, *self.bank_equalizers):
+            equalizer.change_strength(strength)
+        self.equalization = strength
+
+    def save_to_preset(
         self,
         folder: str | os.PathLike,
         *,
@@ -314,30 +359,6 @@ class AnchorNet(keras.Model):
                 the ImageNet one.
         """
         anchornet_folder.write(self, folder, include_trunk, dtype, record)
-
-    @classmethod
-    def load_folder(cls, folder: str | os.PathLike, weights: Trunk = "imagenet") -> "AnchorNet":
-        """Reads what `save_folder` wrote.
-
-        Args:
-            folder: path of the folder.
-            weights: where the ImageNet trunk comes from when the folder has no trunk of its own: as in `AnchorNet`.
-
-        Raises:
-            FileNotFoundError, ValueError: where there is no such folder, it holds something else, or `weights` are not
-                the trunk that the model was trained on.
-        """
-        contents = anchornet_folder.read(folder)
-        model = cls(**contents.options, weights=contents.trunk or weights)
-        # What `"imagenet"` fetches is checked where it is fetched; a path or a layer may hold anything.
-        given = contents.trunk is None and weights != "imagenet"
-        if given and not anchornet_folder.is_imagenet(model.backbone):
-            raise ValueError(
-                "Expected Keras' ImageNet weights, which the model was trained on. "
-                f"Received: other weights from weights={weights!r}"
-            )
-        anchornet_folder.fill(model, contents)
-        return model
 
     def compute_output_shape(self, input_shape):
         finest = self.backbone.compute_output_shape(input_shape)[0]
@@ -369,6 +390,10 @@ class AnchorNet(keras.Model):
             "encoder_initializer": initializer,
             "weights": None,
         }
+
+
+# The short name of the public API.
+load = AnchorNet.from_preset
 
 
 def _check_banks(banks: Sequence[BankFile], pca_digest: str) -> None:

@@ -38,7 +38,7 @@ class Contents:
 def write(
     model, folder: str | os.PathLike, include_trunk: bool | None, dtype: str, record: dict | None
 ) -> None:
-    """Writes a model: see `AnchorNet.save_folder`."""
+    """Writes a model: see `AnchorNet.save_to_preset`."""
     if dtype not in _DTYPES:
         raise ValueError(f"Expected a dtype of {', '.join(_DTYPES)}. Received: {dtype!r}")
     replaceable = is_imagenet(model.backbone)
@@ -73,7 +73,7 @@ def read(folder: str | os.PathLike) -> Contents:
     folder = pathlib.Path(folder)
     if not (folder / _CONFIG).is_file():
         raise FileNotFoundError(
-            f"Expected a folder that `AnchorNet.save_folder` wrote. Received: {folder}"
+            f"Expected a folder that `AnchorNet.save_to_preset` wrote. Received: {folder}"
         )
     try:
         config = json.loads((folder / _CONFIG).read_text())
@@ -85,7 +85,7 @@ def read(folder: str | os.PathLike) -> Contents:
         return Contents(config["options"], heads, trunk)
     except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise ValueError(
-            f"Expected a folder that `AnchorNet.save_folder` wrote ({error}). Received: {folder}"
+            f"Expected a folder that `AnchorNet.save_to_preset` wrote ({error}). Received: {folder}"
         ) from error
 
 

@@ -67,14 +67,22 @@ class BankFile:
             getattr(bank, name).assign(self.arrays[name])
         return bank
 
-    def descriptor(self):
-        """Returns a function of taps to the descriptor of the class: responses, whitened and evened out."""
+    def descriptor(self, equalization: float | None = None):
+        """Returns a function from taps to the descriptor of the class: whitened, then evened out.
+
+        Args:
+            equalization: float. Strength of the map that evens out the responses, see `Equalizer`;
+                None for what the bank was saved with.
+        """
         bank = self.bank("whitened")
         if self.equalizer is None:
             return bank
         equalizer = Equalizer(name=f"equalizer_{self.class_name}")
         equalizer.build((None, len(self.equalizer)))
+        equalizer.built = True
         equalizer.matrix.assign(self.equalizer)
+        if equalization is not None:
+            equalizer.change_strength(equalization)
         return lambda taps: equalizer(bank(taps))
 
     def save(self, path: str | os.PathLike) -> None:

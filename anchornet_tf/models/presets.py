@@ -1,11 +1,14 @@
-"""Models by name: those that come with the package, and folders of one's own."""
+"""Where models lie: those that come with the package by name, and folders of one's own.
+
+Needs no TensorFlow: `AnchorNet.from_preset` loads what is found here.
+"""
 
 import os
 import pathlib
 
 # What is used where no model is named.
 DEFAULT = "voc20"
-# A preset is a folder of `AnchorNet.save_folder` in here; its name is the folder's.
+# A preset is a folder of `AnchorNet.save_to_preset` in here; its name is the folder's.
 _PRESETS = pathlib.Path(__file__).with_name("presets")
 _CONFIG = "config.json"
 
@@ -15,42 +18,28 @@ def preset_names() -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in _PRESETS.glob(f"*/{_CONFIG}")))
 
 
-def find(folder_or_preset: str | os.PathLike) -> pathlib.Path:
+def find(preset: str | os.PathLike) -> pathlib.Path:
     """Returns the folder of a model.
 
     Args:
-        folder_or_preset: a folder that `AnchorNet.save_folder` wrote, or the name of a preset.
-            A folder goes before a preset of the same name.
+        preset: The name of a preset, or a folder that `AnchorNet.save_to_preset` wrote. A folder
+            goes before a preset of the same name.
 
     Raises:
-        ValueError: where it is neither.
+        ValueError: If it is neither.
     """
-    folder = pathlib.Path(folder_or_preset)
+    folder = pathlib.Path(preset)
     if (folder / _CONFIG).is_file():
         return folder
-    if str(folder_or_preset) in preset_names():
-        return _PRESETS / str(folder_or_preset)
+    if str(preset) in preset_names():
+        return _PRESETS / str(preset)
     raise ValueError(
-        "Expected a folder that `AnchorNet.save_folder` wrote (with config.json and heads.npz in it) or a preset of "
-        f"{', '.join(preset_names()) or 'none: no preset is installed'}. Received: {str(folder_or_preset)!r}"
+        "Expected a folder that `AnchorNet.save_to_preset` wrote (with config.json and heads.npz) "
+        f"or a preset of {', '.join(preset_names()) or 'none: no preset is installed'}. "
+        f"Received: {str(preset)!r}"
     )
 
 
-def load(folder_or_preset: str | os.PathLike, **options):
-    """Returns a trained model, an `AnchorNet`.
-
-    Args:
-        folder_or_preset: a folder that `AnchorNet.save_folder` wrote, or the name of a preset.
-        **options: further arguments of `AnchorNet.load_folder`, such as `weights`.
-
-    Raises:
-        ValueError: where there is no such folder or preset, or the folder holds something else.
-
-    Example:
-        model = anchornet_tf.load("runs/stage2/model")
-        descriptors = model(images)
-    """
-    # Names can be looked up without TensorFlow.
-    from anchornet_tf.models.anchornet import AnchorNet
-
-    return AnchorNet.load_folder(find(folder_or_preset), **options)
+def is_shipped(preset: str | os.PathLike) -> bool:
+    """Tells whether `find` would return a model that comes with the package."""
+    return str(preset) in preset_names() and find(preset) == _PRESETS / str(preset)

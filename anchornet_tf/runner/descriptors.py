@@ -107,7 +107,7 @@ class Descriptors:
     def _model(self):
         from anchornet_tf.models.anchornet import AnchorNet
 
-        return AnchorNet.load_folder(self._model_folder)
+        return AnchorNet.from_preset(self._model_folder)
 
     @functools.cached_property
     def _extractor(self):

@@ -1,6 +1,5 @@
 """Names for classes that are imported when they are first asked for."""
 
-import ast
 import importlib
 import inspect
 from collections.abc import Callable, Mapping
@@ -59,18 +58,3 @@ class LazyRegistry:
 
 def _listing(options: tuple[str, ...]) -> str:
     return f"the options {', '.join(options)}" if options else "no options"
-
-
-def parse_option(text: str) -> tuple[str, object]:
-    """Returns the name and the value of an option as programs take it: NAME=VALUE.
-
-    Raises:
-        ValueError: If the text is not of that form.
-    """
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise ValueError(f"--option must be NAME=VALUE. Received: {text!r}")
-    try:
-        return name, ast.literal_eval(value)
-    except (SyntaxError, ValueError):
-        return name, value  # Not a number, bool or tuple: a string, for instance a path.

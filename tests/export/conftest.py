@@ -38,7 +38,7 @@ def model():
 @pytest.fixture(scope="session")
 def model_folder(model, tmp_path_factory):
     folder = tmp_path_factory.mktemp("folder") / "model"
-    model.save_folder(folder, record=WEIGHTS)
+    model.save_to_preset(folder, record=WEIGHTS)
     return folder
 
 

@@ -63,7 +63,7 @@ def test_identity_before_it_is_fitted_and_saving(tmp_path):
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match="between 0 and 0.5. Received: 0.6"):
+    with pytest.raises(ValueError, match="from 0 to 0.5. Received: 0.6"):
         Equalizer(0.6)
     layer = Equalizer()
     with pytest.raises(ValueError, match="Received: \\(2, 3\\)"):
@@ -74,3 +74,22 @@ def test_bad_input():
         layer.fit(np.full((3, 3), np.nan))
     with pytest.raises(ValueError, match="known number of channels"):
         layer.build((None, None))
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.1, 0.5])
+def test_another_strength_equals_a_fit_with_it(strength):
+    covariance = np.cov(np.random.default_rng(0).normal(size=(6, 40)) * np.arange(1, 7)[:, None])
+    expected, changed = Equalizer(strength), Equalizer(0.25)
+    expected.fit(covariance)
+    changed.fit(covariance)
+    changed.change_strength(strength)
+    np.testing.assert_allclose(changed.matrix, expected.matrix, rtol=1e-4, atol=1e-5)
+    assert changed.strength == strength
+
+
+def test_the_identity_has_no_other_strength():
+    layer = Equalizer(0)
+    layer.fit(np.eye(3))
+    layer.change_strength(0)
+    with pytest.raises(ValueError, match="Received: a map of strength 0, to be changed to 0.25"):
+        layer.change_strength(0.25)

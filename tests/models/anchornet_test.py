@@ -187,7 +187,7 @@ def test_keras_file_round_trip(model, tmp_path, monkeypatch):
 
 
 def test_folder_round_trip_with_its_trunk(model, tmp_path):
-    model.save_folder(tmp_path / "model", record={"steps": 7})
+    model.save_to_preset(tmp_path / "model", record={"steps": 7})
     assert {path.name for path in (tmp_path / "model").iterdir()} == {
         "config.json",
         "heads.npz",
@@ -195,11 +195,11 @@ def test_folder_round_trip_with_its_trunk(model, tmp_path):
     }
     config = json.loads((tmp_path / "model" / "config.json").read_text())
     assert config["trunk"] == "stored" and config["record"] == {"steps": 7}
-    loaded = AnchorNet.load_folder(tmp_path / "model")
+    loaded = AnchorNet.from_preset(tmp_path / "model")
     np.testing.assert_allclose(loaded(_images()), model(_images()), rtol=1e-5, atol=1e-6)
     assert loaded.options() == model.options()
     with pytest.raises(FileExistsError, match="Received: .*model"):
-        model.save_folder(tmp_path / "model")
+        model.save_to_preset(tmp_path / "model")
 
 
 @pytest.fixture
@@ -210,54 +210,54 @@ def known_trunk(backbone, monkeypatch):
 
 
 def test_folder_without_the_known_trunk(model, backbone, known_trunk, tmp_path, monkeypatch):
-    model.save_folder(tmp_path / "small")
+    model.save_to_preset(tmp_path / "small")
     assert not (tmp_path / "small" / "trunk.npz").exists()
     assert json.loads((tmp_path / "small" / "config.json").read_text())["trunk"] == "imagenet"
-    loaded = AnchorNet.load_folder(tmp_path / "small", weights=backbone)
+    loaded = AnchorNet.from_preset(tmp_path / "small", weights=backbone)
     np.testing.assert_array_equal(loaded(_images()), model(_images()))
-    model.save_folder(tmp_path / "whole", include_trunk=True)
+    model.save_to_preset(tmp_path / "whole", include_trunk=True)
     assert (tmp_path / "whole" / "trunk.npz").exists()
     # From here on the random trunk is not the ImageNet one.
     monkeypatch.setattr(anchornet_folder, "IMAGENET_DIGEST", "other")
     with pytest.raises(ValueError, match="Expected Keras' ImageNet weights.*Received: other"):
-        AnchorNet.load_folder(tmp_path / "small", weights=backbone)
+        AnchorNet.from_preset(tmp_path / "small", weights=backbone)
     with pytest.raises(ValueError, match="include_trunk=False with other weights"):
-        model.save_folder(tmp_path / "lost", include_trunk=False)
+        model.save_to_preset(tmp_path / "lost", include_trunk=False)
     assert not (tmp_path / "lost").exists()
 
 
 def test_half_precision_is_for_kernels_only(model, backbone, known_trunk, tmp_path):
-    model.save_folder(tmp_path / "half", dtype="float16")
+    model.save_to_preset(tmp_path / "half", dtype="float16")
     with np.load(tmp_path / "half" / "heads.npz") as archive:
         dtypes = {name: archive[name].dtype for name in archive.files}
     assert len(dtypes) == 3 * 2 + 2 * 4 + 2 + 3, "PCA, banks, autoencoder, equalizers"
     for name, dtype in dtypes.items():
         assert dtype == (np.float16 if name.endswith("kernel") else np.float32), name
-    loaded = AnchorNet.load_folder(tmp_path / "half", weights=backbone)
+    loaded = AnchorNet.from_preset(tmp_path / "half", weights=backbone)
     descriptor, expected = np.asarray(loaded(_images())), np.asarray(model(_images()))
     assert np.abs(descriptor - expected).max() < 1e-2 * np.abs(expected).max()
     with pytest.raises(ValueError, match="Received: 'float8'"):
-        model.save_folder(tmp_path / "other", dtype="float8")
+        model.save_to_preset(tmp_path / "other", dtype="float8")
 
 
 def test_bad_folders(model, backbone, known_trunk, tmp_path):
-    with pytest.raises(FileNotFoundError, match="Received: .*none"):
-        AnchorNet.load_folder(tmp_path / "none")
+    with pytest.raises(ValueError, match="Received: .*none"):
+        AnchorNet.from_preset(tmp_path / "none")
     folder = tmp_path / "model"
-    model.save_folder(folder)
+    model.save_to_preset(folder)
     config = json.loads((folder / "config.json").read_text())
     with np.load(folder / "heads.npz") as archive:
         heads = {name: archive[name] for name in archive.files}
     heads["bank/cow/bias"] = np.zeros(5, np.float32)
     np.savez(folder / "heads.npz", **heads)
     with pytest.raises(ValueError, match=r"\('bank/cow/bias', \(3,\)\).*Received: .*\(5,\)"):
-        AnchorNet.load_folder(folder, weights=backbone)
+        AnchorNet.from_preset(folder, weights=backbone)
     (folder / "heads.npz").write_bytes(b"nothing")
     with pytest.raises(ValueError, match="Expected a folder .*Received: .*model"):
-        AnchorNet.load_folder(folder, weights=backbone)
+        AnchorNet.from_preset(folder, weights=backbone)
     (folder / "config.json").write_text(json.dumps({**config, "format": "other"}))
     with pytest.raises(ValueError, match="its format is 'other'"):
-        AnchorNet.load_folder(folder, weights=backbone)
+        AnchorNet.from_preset(folder, weights=backbone)
 
 
 def test_encoder_from_banks_starts_orthogonal_by_its_seed(files, projections, backbone):

@@ -18,7 +18,7 @@ def model():
 def installed(model, tmp_path, monkeypatch):
     """One preset, `small`, and a folder without a model."""
     monkeypatch.setattr(presets, "_PRESETS", tmp_path / "presets")
-    model.save_folder(tmp_path / "presets" / "small")
+    model.save_to_preset(tmp_path / "presets" / "small")
     (tmp_path / "presets" / "empty").mkdir()
     return tmp_path
 
@@ -31,7 +31,7 @@ def test_a_preset_by_its_name(model, installed):
 
 
 def test_a_folder(model, installed, monkeypatch):
-    model.save_folder(installed / "mine" / "small")
+    model.save_to_preset(installed / "mine" / "small")
     assert presets.find(installed / "mine" / "small") == installed / "mine" / "small"
     monkeypatch.chdir(installed / "mine")
     assert presets.find("small").resolve() == installed / "mine" / "small"
@@ -50,8 +50,15 @@ def test_no_preset_installed(tmp_path, monkeypatch):
         presets.find("voc20")
 
 
-def test_options_reach_the_loader(installed, monkeypatch):
-    seen = {}
-    monkeypatch.setattr(AnchorNet, "load_folder", lambda folder, **options: seen.update(options))
-    presets.load("small", weights="trunk.npz")
-    assert seen == {"weights": "trunk.npz"}
+def test_equalization_of_a_loaded_model(model, installed):
+    assert anchornet_tf.load("small").equalization == 0.25
+    loaded = AnchorNet.from_preset("small", equalization=0)
+    assert loaded.equalization == 0 == loaded.code_equalizer.strength
+    assert loaded.options()["equalization"] == 0
+
+
+def test_shipped_or_not(model, installed, monkeypatch):
+    assert presets.is_shipped("small") and not presets.is_shipped("other")
+    model.save_to_preset(installed / "mine" / "small")
+    monkeypatch.chdir(installed / "mine")
+    assert not presets.is_shipped("small")

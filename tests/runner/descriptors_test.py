@@ -22,7 +22,7 @@ def test_a_model_serves_both_kinds_and_is_read_once(made, tmp_path, monkeypatch)
 
     read = []
     (tmp_path / "config.json").touch()
-    monkeypatch.setattr(AnchorNet, "load_folder", lambda folder: read.append(folder) or "network")
+    monkeypatch.setattr(AnchorNet, "from_preset", lambda folder: read.append(folder) or "network")
     descriptors = Descriptors(model=tmp_path, image_size=96)
     descriptors.describe("anchornet", "car")
     for class_name in ("car", "bird", "car"):

@@ -28,7 +28,7 @@ def calls(monkeypatch):
         made.append((workdir.name, config))
         if not (workdir / "model").exists():
             model = synthetic_joint.small_model(synthetic_joint.small_config())
-            model.save_folder(workdir / "model")
+            model.save_to_preset(workdir / "model")
 
     monkeypatch.setattr(stage1_run, "train", train_stage1)
     monkeypatch.setattr(stage2_run, "train", train_stage2)

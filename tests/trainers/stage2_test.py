@@ -91,8 +91,8 @@ def test_both_stages_on_images(tmp_path):
     assert "Continued from step 2" in result.stdout
     again = _run(*whole, "--steps=4", program="stage2")
     assert "This run is finished: 4 steps" in again.stdout
-    moved = anchornet_tf.AnchorNet.load_folder(tmp_path / "whole" / "model")
-    kept = anchornet_tf.AnchorNet.load_folder(tmp_path / "frozen" / "model")
+    moved = anchornet_tf.AnchorNet.from_preset(tmp_path / "whole" / "model")
+    kept = anchornet_tf.AnchorNet.from_preset(tmp_path / "frozen" / "model")
     assert moved.classes == kept.classes == ("bird", "cow")
     changes = [
         np.abs(new.numpy() - old.numpy()).max()

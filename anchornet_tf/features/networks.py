@@ -1,0 +1,179 @@
+"""The networks behind the descriptors of AnchorNet: factories that `get_descriptor` calls by name."""
+
+import functools
+import os
+
+from anchornet_tf.features.deep import DeepDescriptor
+from anchornet_tf.layers import hypercolumn
+from anchornet_tf.layers.anchor_bank import AnchorBank
+from anchornet_tf.models import presets
+from anchornet_tf.models.anchornet import AnchorNet
+from anchornet_tf.models.bank_file import BankFile
+from anchornet_tf.models.tap_extractor import TapExtractor
+
+Model = AnchorNet | str | os.PathLike
+Bank = AnchorBank | BankFile | str | os.PathLike
+Size = int | tuple[int, int] | None
+
+# The hypercolumn's parts are offered alone too, as the paper's baselines.
+_TAP_OF = {"res2c": 0, "res4c": 1, "res5c": 2}
+
+
+def class_agnostic(
+    model: Model = presets.DEFAULT,
+    equalization: float | None = None,
+    image_size: Size = 224,
+    batch_size: int = 8,
+    blur: float = 0.0,
+) -> DeepDescriptor:
+    """Makes the descriptor `"anchornet"`: the class-agnostic anchors of a model, 256-D.
+
+    Args:
+        model: An `AnchorNet`, the folder of one or the name of a preset.
+        equalization: float. As in `AnchorNet.from_preset`, for a model that is loaded here.
+        image_size: As in `DeepDescriptor`.
+        batch_size: As in `DeepDescriptor`.
+        blur: As in `DeepDescriptor`.
+
+    Raises:
+        ValueError: If there is no such model, or a number is out of range.
+    """
+    return DeepDescriptor(_model(model, equalization).features, image_size, batch_size, blur)
+
+
+def of_one_class(
+    model: Model | None = None,
+    class_name: str | None = None,
+    bank: Bank | None = None,
+    extractor: TapExtractor | None = None,
+    equalization: float | None = None,
+    image_size: Size = 224,
+    batch_size: int = 8,
+    blur: float = 0.0,
+) -> DeepDescriptor:
+    """Makes the descriptor `"anchornet-class"`: the anchors of one class, 64-D.
+
+    Takes the class's bank from a model, or a bank alone.
+
+    Args:
+        model: An `AnchorNet`, the folder of one or the name of a preset; the default preset where
+            a `class_name` and no bank is given.
+        class_name: The class whose bank of the model to take.
+        bank: The file of a bank that `trainers.stage1` wrote, a `BankFile` or an `AnchorBank`.
+        extractor: The `TapExtractor` that a bank stands on, or None for the ImageNet trunk with
+            the PCA that comes with the package. A model has its own.
+        equalization: float. As in `AnchorNet.from_preset`, for what is loaded here.
+        image_size: As in `DeepDescriptor`.
+        batch_size: As in `DeepDescriptor`.
+        blur: As in `DeepDescriptor`.
+
+    Raises:
+        ValueError: If the parts do not go together, or the model does not know the class.
+    """
+    if (bank is None) == (class_name is None) or (bank is not None and model is not None):
+        raise ValueError(
+            "Expected a bank, or a model with a class_name, for the descriptor 'anchornet-class'. "
+            f"Received: bank={bank!r}, model={model!r}, class_name={class_name!r}"
+        )
+    if bank is None:
+        if extractor is not None:
+            raise ValueError(
+                "Expected no extractor beside a model, which has its own. "
+                f"Received: extractor={extractor!r}"
+            )
+        loaded = _model(presets.DEFAULT if model is None else model, equalization)
+        loaded.bank(class_name)  # An unknown class is found now, not at the first image.
+        network = functools.partial(loaded.class_responses, class_name=class_name)
+    else:
+        extractor = extractor or _default_extractor()
+        responses = _bank_function(bank, extractor, equalization)
+
+        def network(images):
+            return responses(extractor.taps(images))
+
+    return DeepDescriptor(network, image_size, batch_size, blur)
+
+
+def residual_hypercolumn(
+    extractor: TapExtractor | None = None,
+    image_size: Size = 224,
+    batch_size: int = 8,
+    blur: float = 0.0,
+) -> DeepDescriptor:
+    """Makes the descriptor `"hc"`: the residual hypercolumn, 768-D.
+
+    Args:
+        extractor: `TapExtractor`, or None for the ImageNet trunk with the PCA that comes with the
+            package.
+        image_size: As in `DeepDescriptor`.
+        batch_size: As in `DeepDescriptor`.
+        blur: As in `DeepDescriptor`.
+    """
+    taps = (extractor or _default_extractor()).taps
+    return DeepDescriptor(
+        lambda images: hypercolumn.stack(taps(images)), image_size, batch_size, blur
+    )
+
+
+def one_tap(
+    name: str,
+    extractor: TapExtractor | None = None,
+    image_size: Size = 224,
+    batch_size: int = 8,
+    blur: float = 0.0,
+) -> DeepDescriptor:
+    """Makes the descriptors `"res2c"`, `"res4c"` and `"res5c"`: one tap after PCA, 256-D.
+
+    Args:
+        name: Which tap.
+        extractor: As in `residual_hypercolumn`.
+        image_size: As in `DeepDescriptor`.
+        batch_size: As in `DeepDescriptor`.
+        blur: As in `DeepDescriptor`.
+    """
+    taps, index = (extractor or _default_extractor()).taps, _TAP_OF[name]
+    return DeepDescriptor(lambda images: taps(images)[index], image_size, batch_size, blur)
+
+
+@functools.cache
+def _default_extractor() -> TapExtractor:
+    """One trunk for all descriptors of a process: it holds 100 MB."""
+    return TapExtractor()
+
+
+@functools.cache
+def _shipped(name: str, equalization: float | None) -> AnchorNet:
+    """Presets stay as they are: one copy for all descriptors, with the trunk that all share."""
+    trunk = _default_extractor().backbone
+    return AnchorNet.from_preset(name, weights=trunk, equalization=equalization)
+
+
+def _model(model: Model, equalization: float | None) -> AnchorNet:
+    if isinstance(model, str | os.PathLike):
+        if presets.is_shipped(model):
+            return _shipped(str(model), equalization)
+        return AnchorNet.from_preset(model, equalization=equalization)
+    _check_not_made(equalization)
+    return model
+
+
+def _bank_function(bank: Bank, extractor: TapExtractor, equalization: float | None):
+    """Returns a function from taps to the responses of a bank."""
+    if isinstance(bank, AnchorBank):
+        _check_not_made(equalization)
+        return bank
+    file = bank if isinstance(bank, BankFile) else BankFile.load(bank)
+    if file.pca_digest != extractor.pca_digest:
+        raise ValueError(
+            f"Expected a bank trained on the extractor's PCA {extractor.pca_digest}; give the "
+            f"run's pca.npz to `TapExtractor`. Received: a bank of PCA {file.pca_digest}"
+        )
+    return file.descriptor(equalization)
+
+
+def _check_not_made(equalization: float | None) -> None:
+    if equalization is not None:
+        raise ValueError(
+            "Expected `equalization` for a model or bank that is loaded by its name or path: one "
+            f"that was made before has its own. Received: equalization={equalization}"
+        )

@@ -1,0 +1,225 @@
+"""The object that people hold: a descriptor and a matcher, made once and called often."""
+
+import dataclasses
+import os
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+import tqdm
+
+from anchornet_tf.features.feature_map import FeatureMap
+from anchornet_tf.features.registry import DESCRIPTORS, Descriptor
+from anchornet_tf.matchers.feature_cache import FeatureCache
+from anchornet_tf.matchers.flow import Flow
+from anchornet_tf.matchers.registry import MATCHERS, PairMatcher
+from anchornet_tf.utils.image_io import ScaledImage, read_scaled
+from anchornet_tf.utils.named_options import split_options
+
+MEMORY_LIMIT = 2 * 1024**3
+
+
+class Matcher:
+    """Finds for every pixel of one image its match in another.
+
+    Weights are read and networks compiled when the object is made and first called; every later
+    call costs the work on the images alone.
+
+    Args:
+        features: Name of a descriptor (see `get_descriptor`), or one.
+        matcher: Name of a matcher (see `get_matcher`), or one.
+        max_pixels: int. Image files of more pixels are refused before they are decoded; None for
+            67,108,864, or what the environment variable ANCHORNET_MAX_PIXELS says. Images with
+            sides over 2,048 pixels are scaled down for the work; flows are in their own pixels.
+        **options: Options of what is named, e.g. `blur=1` or `mutual=True`; each reaches the one
+            that takes it. An option that both take needs a prefix: `**{"dsp.reference": True}`.
+
+    Attributes:
+        descriptor: Callable from a list of images to a list of `FeatureMap`s.
+        pair_matcher: Callable from two feature maps to a `Flow`.
+
+    Raises:
+        ValueError: If a name is unknown, or nothing takes an option.
+
+    Example:
+
+    ```python
+    from anchornet_tf import Matcher
+    from anchornet_tf.datasets import parts_world
+
+    image_a, image_b = (parts_world.draw("bird", number).image for number in (3, 8))
+    matcher = Matcher("sift", "hough", step=4)
+    flow = matcher(image_a, image_b)
+    ```
+    """
+
+    def __init__(
+        self,
+        features: str | Descriptor = "anchornet",
+        matcher: str | PairMatcher = "hough",
+        *,
+        max_pixels: int | None = None,
+        **options,
+    ):
+        of_features, of_matcher = options_of_both(features, matcher, options)
+        # The matcher is cheap to make and may refuse its options: it comes first.
+        if not callable(matcher):
+            matcher = MATCHERS.create(matcher, **of_matcher)
+        if not callable(features):
+            features = DESCRIPTORS.create(features, **of_features)
+        self.pair_matcher = matcher
+        self.descriptor = features
+        self.max_pixels = max_pixels
+
+    @classmethod
+    def from_preset(
+        cls,
+        preset: str | os.PathLike = "voc20",
+        matcher: str | PairMatcher = "hough",
+        **options,
+    ) -> "Matcher":
+        """Makes a matcher of class-agnostic anchors.
+
+        Args:
+            preset: Name of a preset, or the folder of a model that was trained with
+                `trainers.stage2`.
+            matcher: As in `Matcher`.
+            **options: As in `Matcher`.
+        """
+        return cls("anchornet", matcher, model=preset, **options)
+
+    def __call__(self, image_a, image_b) -> Flow:
+        """Matches two images.
+
+        Args:
+            image_a: The source: a path, an array or a PIL image (see
+                `anchornet_tf.utils.image_io.read_image`).
+            image_b: The target, of any size.
+
+        Returns:
+            The flow, in pixels of the images as they were given.
+
+        Raises:
+            FileNotFoundError: If an image is a path that leads nowhere.
+            ValueError: If an image cannot be read or has too many pixels.
+        """
+        images = [self._read(image_a), self._read(image_b)]
+        pixels = [image.pixels for image in images]
+        flow = self.pair_matcher(
+            *self.descriptor(pixels), source_image=pixels[0], target_image=pixels[1]
+        )
+        return flow.resized(*(image.original_size for image in images))
+
+    def _read(self, image) -> ScaledImage:
+        return read_scaled(image, max_pixels=self.max_pixels)
+
+    def describe(self, images: Sequence) -> list[FeatureMap]:
+        """Returns the features of each image.
+
+        Args:
+            images: Paths, arrays or PIL images.
+
+        Raises:
+            FileNotFoundError, ValueError: As when called.
+        """
+        images = [self._read(image) for image in images]
+        maps = self.descriptor([image.pixels for image in images])
+        return [
+            dataclasses.replace(features, image_size=image.original_size)
+            for features, image in zip(maps, images, strict=True)
+        ]
+
+    def match_many(
+        self,
+        pairs: Sequence[tuple[Hashable, Hashable]],
+        images: Mapping | Sequence,
+        *,
+        progress: bool = True,
+        memory_limit: int = MEMORY_LIMIT,
+    ) -> Iterator[Flow]:
+        """Matches many pairs among a set of images; each image is described once.
+
+        Flows come one by one, so that they need not fit in memory together. Features beyond
+        `memory_limit` wait in a temporary folder.
+
+        Args:
+            pairs: `(source, target)` keys into `images`.
+            images: Mapping or sequence of images: paths, arrays or PIL images.
+            progress: bool. Whether to show a progress bar.
+            memory_limit: int. Bytes of features to keep in memory.
+
+        Returns:
+            Iterator over one `Flow` per pair, in the order of `pairs`.
+
+        Raises:
+            FileNotFoundError: If an image is a path that leads nowhere.
+            ValueError: If a pair is not two keys of `images`, or an image cannot be read.
+
+        Example:
+
+        ```python
+        import itertools
+        from anchornet_tf import Matcher
+        from anchornet_tf.datasets import parts_world
+
+        images = [parts_world.draw("bird", number).image for number in range(3)]
+        pairs = list(itertools.permutations(range(3), 2))
+        flows = Matcher("sift", step=8).match_many(pairs, images, progress=False)
+        for (source, target), flow in zip(pairs, flows):
+            flow.save(f"{source}-{target}.npz")
+        ```
+        """
+        pairs = [_check_pair(pair, images) for pair in pairs]
+        if memory_limit < 0:
+            raise ValueError(f"Expected a `memory_limit` of at least 0. Received: {memory_limit}")
+        # A generator would find mistakes only when its first flow is asked for.
+        return self._flows(pairs, images, progress, memory_limit)
+
+    def _flows(self, pairs, images, progress, memory_limit):
+        sizes: dict[Hashable, tuple[int, int]] = {}
+
+        def read(key):
+            image = self._read(images[key])
+            sizes[key] = image.original_size
+            return image.pixels
+
+        uses = [key for pair in pairs for key in pair]
+        with FeatureCache(read, self.descriptor, uses, memory_limit) as cache:
+            for pair in tqdm.tqdm(pairs, unit="pair", disable=not progress):
+                source, target = (cache.take(key) for key in pair)
+                flow = self.pair_matcher(
+                    source.features,
+                    target.features,
+                    source_image=source.image,
+                    target_image=target.image,
+                )
+                yield flow.resized(*(sizes[key] for key in pair))
+
+
+def options_of_both(features, matcher, options: Mapping) -> tuple[dict, dict]:
+    """Returns the options of a descriptor and those of a matcher.
+
+    Raises:
+        ValueError: If a name is unknown, or nothing takes an option; an object takes none.
+    """
+    takers = [
+        {} if callable(name) else {name: registry.options(name)}
+        for registry, name in ((DESCRIPTORS, features), (MATCHERS, matcher))
+    ]
+    split = split_options(options, *takers)
+    of_features, of_matcher = (
+        {} if callable(name) else split[name] for name in (features, matcher)
+    )
+    return of_features, of_matcher
+
+
+def _check_pair(pair, images) -> tuple[Hashable, Hashable]:
+    try:
+        source, target = pair
+        found = [images[key] for key in (source, target)]
+    except (TypeError, ValueError, LookupError) as error:
+        raise ValueError(
+            f"Expected a pair of keys of the {len(images)} `images`. Received: {pair!r}"
+        ) from error
+    for image in found:
+        if isinstance(image, str | os.PathLike) and not os.path.exists(image):
+            raise FileNotFoundError(f"Expected an image at the path. Received: {image!r}")
+    return source, target
