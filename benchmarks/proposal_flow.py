@@ -1,13 +1,14 @@
 """Proposal Flow: matching boxes, and the dense flow that comes of it."""
 
 import dataclasses
+import functools
 
 import numpy as np
 
-from anchornet_tf.features.box_features import BOX_CELLS, describe_boxes
+from anchornet_tf.features.box_features import BOX_CELLS
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.features.proposals import propose_boxes
-from anchornet_tf.matchers.box_matching import box_similarity
+from anchornet_tf.matchers.box_pair import BoxPair
 from anchornet_tf.matchers.proposal_flow import ALGORITHMS, ProposalFlowMatcher
 from benchmarks import operations
 from benchmarks.pictures import drawn_image
@@ -30,7 +31,7 @@ class Pair:
 
 
 def made_pair(num_boxes: int, depth: int, grid: int) -> Pair:
-    """Returns drawn images with random features and sliding windows, of which any number can be had."""
+    """Returns drawn images with random features and as many sliding windows as asked for."""
     rng = np.random.default_rng(0)
     images = tuple(drawn_image(index, _IMAGE_SIZE) for index in range(2))
     features = tuple(
@@ -42,15 +43,28 @@ def made_pair(num_boxes: int, depth: int, grid: int) -> Pair:
 
 
 def box_works(pair: Pair) -> dict:
-    """Returns for each algorithm the work from descriptors of boxes to the confidence of their matches."""
-    descriptors = describe_boxes(*pair.features, *pair.boxes)
-    works = {}
-    for algorithm in ALGORITHMS:
-        matcher = ProposalFlowMatcher(algorithm)
-        works[algorithm] = lambda matcher=matcher: matcher.confidence_from_similarity(
-            box_similarity(*descriptors), *pair.boxes, _IMAGE_SIZE, _IMAGE_SIZE
-        )
-    return works
+    """Returns for each algorithm the work from descriptors of boxes to their matches."""
+    descriptors = _describe(pair)
+
+    def match(matcher):
+        return matcher.match_boxes(_boxed(pair, matcher.similarity(*descriptors)))
+
+    return {
+        algorithm: functools.partial(match, ProposalFlowMatcher(algorithm))
+        for algorithm in ALGORITHMS
+    }
+
+
+def _describe(pair: Pair) -> list:
+    matcher = ProposalFlowMatcher()
+    return [
+        matcher.describe(features, boxes)
+        for features, boxes in zip(pair.features, pair.boxes, strict=True)
+    ]
+
+
+def _boxed(pair: Pair, similarity: np.ndarray) -> BoxPair:
+    return BoxPair(similarity, *pair.boxes, _IMAGE_SIZE, _IMAGE_SIZE)
 
 
 def region_matching(settings: Settings) -> Results:
@@ -58,7 +72,7 @@ def region_matching(settings: Settings) -> Results:
     num_boxes, depth = settings.choose(1000, 30), settings.choose(256, 4)
     pair = made_pair(num_boxes, depth, settings.choose(56, 8))
     timed = in_turn(
-        {**box_works(pair), "crops": lambda: describe_boxes(*pair.features, *pair.boxes)},
+        {**box_works(pair), "crops": lambda: _describe(pair)},
         settings.repeats,
     )
     shape = f"{num_boxes} x {num_boxes} boxes of {BOX_CELLS}x{BOX_CELLS}x{depth}"
@@ -80,14 +94,10 @@ def dense_flow(settings: Settings) -> Results:
     """From matched boxes to a flow: one-to-one, then the SD filter."""
     pair = made_pair(settings.choose(1000, 30), settings.choose(256, 4), settings.choose(56, 8))
     matcher = ProposalFlowMatcher("lom")
-    confidence = matcher.box_confidence(*pair.features, *pair.boxes)
+    boxed = _boxed(pair, matcher.similarity(*_describe(pair)))
+    matches = matcher.match_boxes(boxed)
     timed = in_turn(
-        {
-            "flow": lambda: matcher.flow_from_confidence(
-                confidence, *pair.boxes, _IMAGE_SIZE, _IMAGE_SIZE, pair.images[0]
-            )
-        },
-        settings.repeats,
+        {"flow": lambda: matcher.flow(boxed, matches, pair.images[0])}, settings.repeats
     )
     name = f"PF dense flow with one-to-one and SD filter, {_IMAGE_SIZE[1]}x{_IMAGE_SIZE[0]}"
     reference = "original under Octave: 150-250"

@@ -1,60 +1,54 @@
 """Descriptors of boxes, cut out of feature maps."""
 
+import dataclasses
+
 import numpy as np
 import scipy.sparse
 
 from anchornet_tf.features.boxes import check_boxes
 from anchornet_tf.features.feature_map import FeatureMap
 
-BOX_CELLS = 8  # cells a side, as many as the HOG of a box has
-_ROUNDING_ERRORS = 1e-5  # relative to the mean descriptor
+BOX_CELLS = 8  # Cells along each side of a box, as many as its HOG has.
+_ROUNDING_ERRORS = 1e-5  # Relative to the mean descriptor.
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class BoxDescriptors:
+    """Descriptors of the boxes of one image.
+
+    Attributes:
+        values: float32 array `(n, length)`.
+        comparable: bool. Whether the dot products of `values` are similarities as they stand, as
+            those of whitened HOG are. Others are scaled for each pair of images, see
+            `normalize_descriptors`.
+    """
+
+    values: np.ndarray
+    comparable: bool
 
 
 def describe_boxes(
-    source: FeatureMap,
-    target: FeatureMap,
-    source_boxes: np.ndarray,
-    target_boxes: np.ndarray,
-    centered: bool = True,
-    num_cells: int = BOX_CELLS,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Describes the boxes of two images by vectors whose dot product is their similarity.
+    features: FeatureMap, boxes: np.ndarray, num_cells: int = BOX_CELLS
+) -> BoxDescriptors:
+    """Describes the boxes of one image.
 
-    A feature map that has a method `describe_boxes(boxes)` of its own, as that of whitened HOG has, is
-    asked for descriptors. Of any other, the part under each box is resampled to `num_cells` x
-    `num_cells`, turned into a vector and normalised.
+    A feature map that has a method `describe_boxes(boxes)` of its own, as that of whitened HOG has,
+    is asked for descriptors. Of any other map, the part under each box is resampled to `num_cells`
+    x `num_cells` and turned into a vector.
 
     Args:
-        source: FeatureMap of the source image.
-        target: FeatureMap of the target image, of the same kind and depth.
-        source_boxes: `(n_source, 4)` boxes as in `anchornet_tf.features.boxes`.
-        target_boxes: `(n_target, 4)` boxes.
-        centered: bool. Whether the mean over the boxes of both images is removed before vectors are
-            normalised. Features that are never negative make all boxes similar otherwise, and a few of
-            them the best match of most others.
-        num_cells: int. Samples a side.
-
-    Returns:
-        float32 arrays `(n_source, length)` and `(n_target, length)`.
+        features: FeatureMap of the image.
+        boxes: `(n, 4)` boxes as in `anchornet_tf.features.boxes`.
+        num_cells: int. Samples along each side of a box.
 
     Raises:
-        ValueError: If the maps are of different kinds or depths, or boxes are malformed.
+        ValueError: If boxes are malformed or `num_cells` is not positive.
     """
-    own_source, own_target = (hasattr(features, "describe_boxes") for features in (source, target))
-    if own_source != own_target or source.depth != target.depth:
-        raise ValueError(
-            "Both images need features of one kind and depth. Received: "
-            f"{type(source).__name__} of depth {source.depth} and "
-            f"{type(target).__name__} of depth {target.depth}"
-        )
-    if own_source:
-        return source.describe_boxes(source_boxes), target.describe_boxes(target_boxes)
-    length = num_cells * num_cells * source.depth
-    descriptors = [
-        crop_boxes(features, boxes, num_cells).reshape(-1, length)
-        for features, boxes in ((source, source_boxes), (target, target_boxes))
-    ]
-    return normalize_descriptors(*descriptors, centered=centered)
+    if hasattr(features, "describe_boxes"):
+        return BoxDescriptors(features.describe_boxes(boxes), comparable=True)
+    crops = crop_boxes(features, boxes, num_cells)
+    length = num_cells * num_cells * features.depth
+    return BoxDescriptors(crops.reshape(-1, length), comparable=False)
 
 
 def crop_boxes(
@@ -64,9 +58,9 @@ def crop_boxes(
 
     Args:
         feature_map: FeatureMap of an image.
-        boxes: `(n, 4)` boxes of that image, as in `anchornet_tf.features.boxes`. Samples off the image take the
-            features at its border.
-        num_cells: int. Samples a side, at the centres of as many equal parts of the box.
+        boxes: `(n, 4)` boxes of that image, as in `anchornet_tf.features.boxes`. Samples off the
+            image take the features at its border.
+        num_cells: int. Samples along each side, at the centres of as many equal parts of the box.
 
     Returns:
         float32 array `(n, num_cells, num_cells, depth)`.
@@ -81,7 +75,7 @@ def crop_boxes(
     image_height, image_width = feature_map.image_size
     columns, column_shares = _samples(boxes[:, 0], boxes[:, 2], num_cells, width, image_width)
     rows, row_shares = _samples(boxes[:, 1], boxes[:, 3], num_cells, height, image_height)
-    # Each sample mixes four cells; all samples of all boxes together are one sparse matrix product.
+    # Each sample mixes four cells; all samples of all boxes are one sparse matrix product.
     cells = rows[:, :, None, :, None] * width + columns[:, None, :, None, :]
     shares = row_shares[:, :, None, :, None] * column_shares[:, None, :, None, :]
     num_samples = len(boxes) * num_cells**2
@@ -124,10 +118,13 @@ def normalize_descriptors(
     Args:
         source: float array `(n_source, length)`.
         target: float array `(n_target, length)`.
-        centered: bool. Whether the mean over the boxes of both images is removed first.
+        centered: bool. Whether the mean over the boxes of both images is removed first. Features
+            that are never negative make all boxes similar otherwise, and a few of them the best
+            match of most others.
 
     Returns:
-        float32 arrays of the same shapes; descriptors that are zero, or equal to the mean, become zero.
+        float32 arrays of the same shapes; descriptors that are zero, or equal to the mean, become
+        zero.
     """
     source, target = np.asarray(source, np.float32), np.asarray(target, np.float32)
     count = len(source) + len(target)

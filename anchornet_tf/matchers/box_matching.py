@@ -54,16 +54,18 @@ def box_similarity(source: np.ndarray, target: np.ndarray) -> np.ndarray:
     return np.maximum(similarity, 0, out=similarity)
 
 
-def match_boxes(confidence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def best_matches(confidence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns each source box's best target box and how sure it is.
 
     Args:
-        confidence: array `(n_source, n_target)` with at least one target box.
+        confidence: array `(n_source, n_target)`.
 
     Returns:
         `(n_source,)` indices of target boxes (the first of equal ones, 0 where nothing matches) and
         `(n_source,)` confidences (0 where nothing matches).
     """
+    if confidence.size == 0:
+        return np.zeros(len(confidence), np.int64), np.zeros(len(confidence), np.float32)
     best = confidence.argmax(axis=1)
     return best, np.take_along_axis(confidence, best[:, np.newaxis], axis=1)[:, 0]
 
@@ -253,7 +255,7 @@ def _affinity(offsets: np.ndarray, median: np.ndarray) -> np.ndarray:
 
 def _offset_matching_in_order(appearance, source_place, target_place, overlapping, find_median):
     confidence = appearance.copy()
-    best, best_confidence = match_boxes(confidence)
+    best, best_confidence = best_matches(confidence)
     offsets = _offsets(source_place, target_place[:, best])  # (3, n_source): of the matches so far
     neighbours = np.split(np.nonzero(overlapping)[1], np.cumsum(overlapping.sum(axis=1))[:-1])
     for row, near in enumerate(neighbours):
@@ -292,7 +294,7 @@ def _published_median(offsets: np.ndarray) -> np.ndarray:
 
 
 def _offset_matching_at_once(appearance, source_place, target_place, overlapping):
-    best, best_confidence = match_boxes(appearance)
+    best, best_confidence = best_matches(appearance)
     offsets = _offsets(source_place, target_place[:, best])  # (3, n_source)
     median = np.stack([_masked_medians(values, overlapping) for values in offsets])  # (3, n_source)
     weight = overlapping @ best_confidence / best_confidence.sum()  # (n_source,)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from anchornet_tf.features.boxes import check_boxes
-from anchornet_tf.features.feature_map import check_size
+from anchornet_tf.features.feature_map import cell_centers, check_size
 
 
 def displacement_from_boxes(
@@ -19,17 +19,17 @@ def displacement_from_boxes(
     are whole pixels inside the target image.
 
     Args:
-        source_boxes: `(n, 4)` boxes as in `anchornet_tf.features.boxes`; parts off the image are ignored, and
-            so are boxes one pixel wide or high, which say nothing about scale.
+        source_boxes: `(n, 4)` boxes as in `anchornet_tf.features.boxes`; parts off the image are
+            ignored, and so are boxes one pixel wide or high, which say nothing about scale.
         matched_boxes: `(n, 4)`, the target box of each source box.
         box_confidence: `(n,)`; boxes of confidence 0 have no match and are ignored.
         source_size: `(height, width)` of the source image.
         target_size: `(height, width)` of the target image.
 
     Returns:
-        Displacement `(height, width, 2)` float64 of `(dy, dx)`; covered `(height, width)` bool, False
-        where no box reaches and the displacement is 0; confidence `(height, width)` float64 of the
-        deciding box, 0 where not covered.
+        Displacement `(height, width, 2)` float64 of `(dy, dx)`; covered `(height, width)` bool,
+        False where no box reaches and the displacement is 0; confidence `(height, width)` float64
+        of the deciding box, 0 where not covered.
 
     Raises:
         ValueError: If shapes disagree.
@@ -70,8 +70,8 @@ def _deciding_box(boxes, confidence, size):
     first = np.maximum(np.ceil(boxes[:, :2]), 0).astype(np.int64)
     beyond = np.maximum(np.floor(boxes[:, 2:]) + 1, 0).astype(np.int64)
     order = np.argsort(-confidence, kind="stable")
-    # Painting rectangles from the least to the most sure leaves each pixel with the surest; a slice
-    # a box takes microseconds, less than any formulation over pixels.
+    # Painting rectangles from the least to the most sure leaves each pixel with the surest. One
+    # slice per box takes microseconds, less than any formulation over pixels.
     for index in order[usable[order]][::-1]:
         owner[first[index, 1] : beyond[index, 1], first[index, 0] : beyond[index, 0]] = index
     return owner
@@ -83,7 +83,7 @@ def one_to_one(
     confidence: np.ndarray,
     target_size: tuple[int, int],
 ) -> np.ndarray:
-    """Keeps one source pixel for each target pixel: the surest, the first in reading order of equals.
+    """Keeps one source pixel for each target pixel: the surest; of equals, the first read.
 
     Args:
         displacement: `(height, width, 2)` of `(dy, dx)`, whole pixels that end inside the target.
@@ -106,3 +106,19 @@ def one_to_one(
     winners = np.zeros(valid.shape, bool)
     winners[rows, columns] = best[claimed] == claim
     return winners
+
+
+def displacement_to_same_place(
+    source_size: tuple[int, int], target_size: tuple[int, int]
+) -> np.ndarray:
+    """Returns the displacement `(height, width, 2)` by which pixels keep their relative place.
+
+    Args:
+        source_size: `(height, width)` of the source image.
+        target_size: `(height, width)` of the target image.
+    """
+    offsets = []
+    for side, target_side in zip(source_size, target_size, strict=True):
+        places = np.clip(cell_centers(side, target_side), 0, target_side - 1)
+        offsets.append(places - np.arange(side))
+    return np.stack(np.meshgrid(*offsets, indexing="ij"), axis=-1)

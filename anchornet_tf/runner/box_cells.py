@@ -1,123 +1,94 @@
-"""The box matchers of the grid: descriptors once an image, similarities once a pair, then each algorithm.
+"""The box matchers of the grid: descriptors once per image, similarities once per pair of images.
 
-Whatever needs the features happens in the calling process; the rest is a plain function of arrays that a pool of
-processes can run.
+Every step is one of `ProposalFlowMatcher`. Those that need the features happen in the calling
+process; the rest takes plain arrays, so that a pool of processes can do it.
 """
 
 import collections
-import dataclasses
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
-from anchornet_tf.features.box_features import crop_boxes, normalize_descriptors
+from anchornet_tf.features.box_features import BoxDescriptors
 from anchornet_tf.features.feature_map import FeatureMap
-from anchornet_tf.matchers import box_matching
+from anchornet_tf.matchers.box_pair import BoxMatches, BoxPair
 from anchornet_tf.matchers.flow import Flow
 from anchornet_tf.matchers.proposal_flow import ALGORITHMS, ProposalFlowMatcher
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class BoxPair:
-    """Two images with boxes and their similarities.
+class BoxedImage(NamedTuple):
+    """An image with features and boxes.
 
     Attributes:
-        similarity: `(n_source, n_target)` float32, not negative.
-        source_boxes: `(n_source, 4)`.
-        target_boxes: `(n_target, 4)`.
-        source_image: uint8 `(height, width, 3)`, for the smoothing of the flow.
-        target_size: (height, width).
+        key: tells images apart.
+        features: FeatureMap.
+        boxes: `(n, 4)`.
     """
 
-    similarity: np.ndarray
-    source_boxes: np.ndarray
-    target_boxes: np.ndarray
-    source_image: np.ndarray
-    target_size: tuple[int, int]
+    key: str
+    features: FeatureMap
+    boxes: np.ndarray
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class BoxMatches:
-    """What an algorithm found.
-
-    Attributes:
-        best: `(n_source,)`, the target box of each source box.
-        confidence: `(n_source,)`.
-        flow: the dense flow, or None where it was not asked for.
-    """
-
-    best: np.ndarray
-    confidence: np.ndarray
-    flow: Flow | None
-
-
-class BoxDescriptors:
+class DescriptorMemory:
     """Descriptors of each image's boxes, computed once as long as they fit.
 
     Args:
-        memory_limit: int. Bytes to keep; the least recently used go first.
-        centered: bool. Whether the mean descriptor of a pair is removed.
+        memory_limit: int. Bytes to keep; the least recently used descriptors go first.
     """
 
-    def __init__(self, memory_limit: int, centered: bool = True):
+    def __init__(self, memory_limit: int):
         self._memory_limit = memory_limit
-        self._centered = centered
-        self._kept: collections.OrderedDict[str, np.ndarray] = collections.OrderedDict()
+        self._kept: collections.OrderedDict[tuple, BoxDescriptors] = collections.OrderedDict()
 
-    def similarity(
-        self,
-        source: tuple[str, FeatureMap, np.ndarray],
-        target: tuple[str, FeatureMap, np.ndarray],
-    ) -> np.ndarray:
-        """Returns `(n_source, n_target)` similarities of two images' boxes.
+    def pair(self, matcher: ProposalFlowMatcher, source: BoxedImage, target: BoxedImage) -> BoxPair:
+        """Returns two images with the similarities of their boxes.
 
         Args:
-            source: image key, feature map and `(n_source, 4)` boxes.
-            target: the same of the target.
+            matcher: describes and compares the boxes. Any matcher of the same `similarity_options`
+                can go on with the result.
+            source: BoxedImage.
+            target: BoxedImage.
         """
-        descriptors = [self._raw(*source), self._raw(*target)]
-        # Feature maps with box descriptors of their own have scaled them as they should be.
-        if not hasattr(source[1], "describe_boxes"):
-            descriptors = normalize_descriptors(*descriptors, centered=self._centered)
-        return box_matching.box_similarity(*descriptors)
+        similarity = matcher.similarity(
+            self._describe(matcher, source), self._describe(matcher, target)
+        )
+        sizes = source.features.image_size, target.features.image_size
+        return BoxPair(similarity, source.boxes, target.boxes, *sizes)
 
-    def _raw(self, key, features, boxes):
+    def _describe(self, matcher: ProposalFlowMatcher, image: BoxedImage) -> BoxDescriptors:
+        key = (image.key, matcher.similarity_options)
         if key not in self._kept:
-            if hasattr(features, "describe_boxes"):
-                found = features.describe_boxes(boxes)
-            else:
-                found = crop_boxes(features, boxes).reshape(len(boxes), -1)
-            self._kept[key] = found
+            self._kept[key] = matcher.describe(image.features, image.boxes)
         self._kept.move_to_end(key)
         found = self._kept[key]
-        while sum(kept.nbytes for kept in self._kept.values()) > self._memory_limit:
+        while sum(kept.values.nbytes for kept in self._kept.values()) > self._memory_limit:
             self._kept.popitem(last=False)
         return found
 
 
-def match_algorithms(
-    pair: BoxPair, algorithms, with_flow: bool, options: dict
-) -> dict[str, BoxMatches]:
-    """Runs several algorithms on the same similarities.
+def match_pair(
+    pair: BoxPair,
+    matchers: Mapping[str, ProposalFlowMatcher],
+    source_image: np.ndarray,
+    with_flow: bool,
+) -> dict[str, tuple[BoxMatches, Flow | None]]:
+    """Runs several matchers on the same similarities.
 
     Args:
         pair: BoxPair.
-        algorithms: names of `anchornet_tf.matchers.proposal_flow.ALGORITHMS`.
+        matchers: matchers of the same `similarity_options`, by name.
+        source_image: uint8 `(height, width, 3)`, for the smoothing of the flow.
         with_flow: bool. Whether to make the dense flows too, which takes longer than the matching.
-        options: arguments of `ProposalFlowMatcher`.
 
     Returns:
-        dict of algorithm to matches.
+        Matches and flow (None if it was not asked for) of each matcher, by name.
     """
     results = {}
-    of_boxes = pair.source_boxes, pair.target_boxes, pair.source_image.shape[:2], pair.target_size
-    for algorithm in algorithms:
-        matcher = ProposalFlowMatcher(algorithm, **options)
-        confidence = matcher.confidence_from_similarity(pair.similarity, *of_boxes)
-        best, best_confidence = box_matching.match_boxes(confidence)
-        flow = None
-        if with_flow:
-            flow = matcher.flow_from_confidence(confidence, *of_boxes, pair.source_image)
-        results[algorithm] = BoxMatches(best, best_confidence, flow)
+    for name, matcher in matchers.items():
+        matches = matcher.match_boxes(pair)
+        results[name] = matches, matcher.flow(pair, matches, source_image) if with_flow else None
     return results
 
 

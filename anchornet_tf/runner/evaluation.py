@@ -108,7 +108,7 @@ def evaluate(evaluation: Evaluation, progress: bool = True) -> results.Results:
                 workers=os.cpu_count() or 1 if evaluation.workers is None else evaluation.workers,
             ),
             output / "pairs",
-            ProposalStore(num_boxes=evaluation.num_boxes),
+            ProposalStore(),
         )
         found = results.gather(
             benchmark,

@@ -35,7 +35,8 @@ class GridOptions:
         features: names of descriptors.
         matchers: names of matchers.
         measures: of `MEASURES`, or None for those of the benchmark's protocol.
-        num_boxes: int. Proposals an image, for box matchers.
+        num_boxes: int. Proposals per image, for box matchers whose `matcher_options` do not say
+            `num_proposals`.
         matcher_options: further options; each goes to the matchers that know it.
         workers: int. Processes for the box matchers; 0 for none beside this one.
         memory_limit: int. Bytes of features, and as many of box descriptors, to keep in memory.
@@ -102,7 +103,7 @@ class Grid:
         self.benchmark = benchmark
         self._descriptors = descriptors
         self._options = options
-        self._boxes = boxes or ProposalStore(num_boxes=options.num_boxes)
+        self._boxes = boxes or ProposalStore()
         self._matchers = {name: self._make_matcher(name) for name in options.matchers}
         self._check_classes()
         self.cells = list(self._make_cells(pathlib.Path(folder)))
@@ -119,7 +120,7 @@ class Grid:
         known = MATCHERS.options(matcher)
         options = {n: v for n, v in self._options.matcher_options.items() if n in known}
         if box_cells.is_box_matcher(matcher):
-            options["num_proposals"] = self._options.num_boxes
+            options = {"num_proposals": self._options.num_boxes} | options
         return options
 
     def _check_classes(self) -> None:
@@ -170,7 +171,9 @@ class Grid:
         if not total:
             return self.cells
         with (
-            _processes(self._options.workers if self._box_pairs() else 0) as pool,
+            _processes(
+                self._options.workers if self._pairs_lacking(self._box_cells()) else 0
+            ) as pool,
             tqdm.tqdm(total=total, unit="pair", smoothing=0.05, disable=not progress) as bar,
         ):
             self._prepare_boxes(pool, progress)
@@ -189,10 +192,10 @@ class Grid:
         else:
             maps = self._descriptors.describe(cell.features, pair.source.class_name)(images)
         extra = {}
-        if box_cells.is_box_matcher(cell.matcher):
-            boxes = [self._boxes.boxes(image) for image in images]
-            extra = {"source_boxes": boxes[0], "target_boxes": boxes[1]}
         matcher = self._matchers[cell.matcher]
+        if box_cells.is_box_matcher(cell.matcher):
+            boxes = [self._boxes.boxes(image, matcher) for image in images]
+            extra = {"source_boxes": boxes[0], "target_boxes": boxes[1]}
         return matcher(*maps, source_image=images[0], target_image=images[1], **extra)
 
     def _batches(self, feature: str) -> Iterator[tuple[str | None, Sequence[Pair]]]:
@@ -206,19 +209,29 @@ class Grid:
                 [pair for pair in self.benchmark.pairs if pair.source.class_name == class_name],
             )
 
-    def _box_pairs(self) -> list[Pair]:
-        cells = [cell for cell in self.cells if box_cells.is_box_matcher(cell.matcher)]
+    def _box_cells(self) -> list[Cell]:
+        return [cell for cell in self.cells if box_cells.is_box_matcher(cell.matcher)]
+
+    def _pairs_lacking(self, cells) -> list[Pair]:
         return [pair for pair in self.benchmark.pairs if any(cell.lacks(pair) for cell in cells)]
 
     def _prepare_boxes(self, pool, progress) -> None:
-        pairs = self._box_pairs()
-        images = {
-            annotation.image_key: annotation
-            for pair in pairs
-            for annotation in (pair.source, pair.target)
-        }
-        found = (annotation.read_image() for annotation in images.values())
-        self._boxes.prepare(found, pool, len(images), progress)
+        for cells in self._grouped(self._box_cells(), "proposal_options"):
+            images = {
+                annotation.image_key: annotation
+                for pair in self._pairs_lacking(cells)
+                for annotation in (pair.source, pair.target)
+            }
+            found = (annotation.read_image() for annotation in images.values())
+            matcher = self._matchers[cells[0].matcher]
+            self._boxes.prepare(found, matcher, pool, len(images), progress)
+
+    def _grouped(self, cells, options) -> list[list[Cell]]:
+        """Puts cells together whose box matchers have the same options of some kind."""
+        groups: dict[tuple, list[Cell]] = {}
+        for cell in cells:
+            groups.setdefault(getattr(self._matchers[cell.matcher], options), []).append(cell)
+        return list(groups.values())
 
     def _run_pairs(self, feature, class_name, pairs, cells, pool, bar) -> None:
         lacking = [(pair, [cell for cell in cells if cell.lacks(pair)]) for pair in pairs]
@@ -230,8 +243,7 @@ class Grid:
         if feature != NO_FEATURES:
             describe = self._descriptors.describe(feature, class_name)
         uses = [side.image_key for pair, _ in lacking for side in (pair.source, pair.target)]
-        centered = self._options.matcher_options.get("centered", True)
-        descriptors = box_cells.BoxDescriptors(self._options.memory_limit, centered)
+        descriptors = box_cells.DescriptorMemory(self._options.memory_limit)
         pending: collections.deque = collections.deque()
         with FeatureCache(
             lambda key: images[key].read_image(), describe, uses, self._options.memory_limit
@@ -249,8 +261,8 @@ class Grid:
                         )
                         cell.journal.add(pair.name, self._measures_of(cell, flow, pair))
                         bar.update()
-                if boxed:
-                    pending.append(self._submit(pool, descriptors, pair, boxed, source, target))
+                for alike in self._grouped(boxed, "similarity_options"):
+                    pending.append(self._submit(pool, descriptors, pair, alike, source, target))
                     # A short queue keeps the processes busy and the memory small.
                     while len(pending) > 2 * self._options.workers:
                         self._finish(*pending.popleft(), bar)
@@ -258,29 +270,33 @@ class Grid:
                 self._finish(*pending.popleft(), bar)
 
     def _submit(self, pool, descriptors, pair, cells, source, target):
-        boxes = [self._boxes.boxes(side.image) for side in (source, target)]
-        similarity = descriptors.similarity(
-            (pair.source.image_key, source.features, boxes[0]),
-            (pair.target.image_key, target.features, boxes[1]),
+        matchers = {cell.matcher: self._matchers[cell.matcher] for cell in cells}
+        matcher = matchers[cells[0].matcher]
+        boxed = descriptors.pair(
+            matcher,
+            *(
+                box_cells.BoxedImage(
+                    side.image_key, kept.features, self._boxes.boxes(kept.image, matcher)
+                )
+                for side, kept in ((pair.source, source), (pair.target, target))
+            ),
         )
-        task = box_cells.BoxPair(similarity, *boxes, source.image, target.image.shape[:2])
         with_flow = any(measure != "regions" for cell in cells for measure in cell.measures)
-        options = self._options_of(cells[0].matcher)
-        arguments = (task, [cell.matcher for cell in cells], with_flow, options)
         submit = pool.submit if pool is not None else _now
-        return submit(box_cells.match_algorithms, *arguments), pair, cells, boxes, task.target_size
+        future = submit(box_cells.match_pair, boxed, matchers, source.image, with_flow)
+        return future, pair, cells, boxed
 
-    def _finish(self, future, pair, cells, boxes, target_size, bar) -> None:
+    def _finish(self, future, pair, cells, boxed, bar) -> None:
         results = future.result()
         for cell in cells:
-            found = results[cell.matcher]
+            matches, flow = results[cell.matcher]
             notes = {}
             if "regions" in cell.measures:
                 notes = pair_measures.measure_boxes(
-                    pair, *boxes, found.best, found.confidence, target_size
+                    pair, boxed.source_boxes, boxed.target_boxes, *matches, boxed.target_size
                 )
-            if found.flow is not None:
-                notes |= self._measures_of(cell, found.flow, pair)
+            if flow is not None:
+                notes |= self._measures_of(cell, flow, pair)
             cell.journal.add(pair.name, notes)
             bar.update()
 

@@ -1,4 +1,4 @@
-"""Box proposals, found once an image and kept on disk."""
+"""Box proposals, found once per image and kept on disk."""
 
 import concurrent.futures
 import hashlib
@@ -9,65 +9,72 @@ from collections.abc import Iterable
 import numpy as np
 import tqdm
 
-from anchornet_tf.features import proposals
+from anchornet_tf.matchers.proposal_flow import ProposalFlowMatcher
 from anchornet_tf.utils import files
 
 
 class ProposalStore:
-    """Proposes boxes and remembers them in files that are named after the image's pixels.
+    """Keeps the boxes that matchers propose, in files that are named after the image's pixels.
 
     Args:
         folder: where to keep them, or None for the cache folder.
-        num_boxes: int. Boxes an image at most.
-        method: see `anchornet_tf.features.proposals.propose_boxes`.
     """
 
-    def __init__(
-        self, folder: str | os.PathLike | None = None, num_boxes: int = 1000, method: str = "auto"
-    ):
+    def __init__(self, folder: str | os.PathLike | None = None):
         self._folder = pathlib.Path(folder) if folder else files.cache_folder() / "boxes"
-        self._num_boxes = num_boxes
-        self._method = method
 
-    def boxes(self, image: np.ndarray) -> np.ndarray:
-        """Returns `(n, 4)` boxes of a uint8 `(height, width, 3)` image."""
-        path = self._path(image)
+    def boxes(self, image: np.ndarray, matcher: ProposalFlowMatcher) -> np.ndarray:
+        """Returns `(n, 4)` boxes of an image.
+
+        Args:
+            image: uint8 `(height, width, 3)`.
+            matcher: proposes the boxes; matchers with the same `proposal_options` share them.
+        """
+        path = self._path(image, matcher)
         if not path.is_file():
-            self._keep(path, proposals.propose_boxes(image, self._num_boxes, self._method))
+            self._keep(path, matcher.propose(image))
         return np.load(path)
 
-    def prepare(self, images: Iterable[np.ndarray], pool, total: int, progress: bool = True):
+    def prepare(
+        self,
+        images: Iterable[np.ndarray],
+        matcher: ProposalFlowMatcher,
+        pool: concurrent.futures.Executor | None,
+        total: int,
+        progress: bool = True,
+    ) -> None:
         """Finds the boxes of many images.
 
         Args:
             images: uint8 images.
+            matcher: proposes the boxes.
             pool: executor to run on, or None for this process.
-            total: int, their number.
+            total: int. The number of images.
             progress: bool. Whether to show a bar where there is something to do.
         """
         waiting: dict[concurrent.futures.Future, pathlib.Path] = {}
         bar = None
         for image in images:
-            path = self._path(image)
+            path = self._path(image, matcher)
             if path.is_file():
                 continue
             bar = bar or tqdm.tqdm(total=total, desc="boxes", unit="image", disable=not progress)
             if pool is None:
-                self.boxes(image)
+                self.boxes(image, matcher)
                 bar.update()
             elif path not in waiting.values():
-                future = pool.submit(proposals.propose_boxes, image, self._num_boxes, self._method)
-                waiting[future] = path
+                waiting[pool.submit(matcher.propose, image)] = path
         for future in concurrent.futures.as_completed(waiting):
             self._keep(waiting[future], future.result())
             bar.update()
         if bar is not None:
             bar.close()
 
-    def _path(self, image: np.ndarray) -> pathlib.Path:
+    def _path(self, image: np.ndarray, matcher: ProposalFlowMatcher) -> pathlib.Path:
         digest = hashlib.blake2b(np.ascontiguousarray(image), digest_size=12).hexdigest()
         height, width = image.shape[:2]
-        return self._folder / f"{digest}-{height}x{width}-{self._method}-{self._num_boxes}.npy"
+        method, number = matcher.proposal_options
+        return self._folder / f"{digest}-{height}x{width}-{method}-{number}.npy"
 
     @staticmethod
     def _keep(path: pathlib.Path, boxes: np.ndarray) -> None:

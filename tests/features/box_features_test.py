@@ -65,25 +65,30 @@ def test_descriptors_are_of_length_one_and_centred():
 def test_constant_maps_give_zeros_not_nan():
     flat = FeatureMap(np.ones((4, 4, 3)), (40, 40))
     boxes = [[0, 0, 20, 20], [5, 5, 39, 39]]
-    for descriptors in describe_boxes(flat, flat, boxes, boxes):
+    values = describe_boxes(flat, boxes).values
+    for descriptors in normalize_descriptors(values, values):
         np.testing.assert_array_equal(descriptors, 0)
+
+
+def test_the_length_follows_the_number_of_cells():
+    boxes = _boxes(3)
+    assert describe_boxes(_map(), boxes).values.shape == (3, 8 * 8 * 4)
+    short = describe_boxes(_map(), boxes, num_cells=2)
+    assert short.values.shape == (3, 2 * 2 * 4) and not short.comparable
+    assert describe_boxes(_map(), []).values.shape == (0, 8 * 8 * 4)
 
 
 def test_maps_with_box_descriptors_of_their_own_are_asked():
     image = np.random.default_rng(0).integers(0, 256, (48, 72, 3)).astype(np.uint8)
     [features] = HogDescriptor()([image])
     boxes = _boxes(3)
-    source, _ = describe_boxes(features, features, boxes, boxes)
-    np.testing.assert_array_equal(source, features.describe_boxes(boxes))
+    found = describe_boxes(features, boxes)
+    assert found.comparable
+    np.testing.assert_array_equal(found.values, features.describe_boxes(boxes))
 
 
 def test_bad_input_is_refused():
     boxes = [[0, 0, 5, 5]]
-    with pytest.raises(ValueError, match="one kind and depth"):
-        describe_boxes(_map(depth=3), _map(depth=4), boxes, boxes)
-    with pytest.raises(ValueError, match="one kind and depth"):
-        [hog] = HogDescriptor()([np.zeros((48, 72, 3), np.uint8)])
-        describe_boxes(_map(depth=31), hog, boxes, boxes)
     with pytest.raises(ValueError, match="positive integer"):
         crop_boxes(_map(), boxes, num_cells=0)
     with pytest.raises(ValueError, match="x1 <= x2"):

@@ -97,17 +97,32 @@ def test_sliding_windows_cover_the_middle_at_all_sizes():
     assert covered[10:-10, 10:-10].all()
 
 
-def test_tiny_and_constant_images_give_the_whole_image():
-    for shape in ((2, 2, 3), (15, 300, 3)):
-        boxes = proposals.propose_boxes(np.full(shape, 7, np.uint8), 50, "sliding_window")
+@pytest.mark.parametrize("method", ["selective_search", "sliding_window"])
+def test_tiny_images_give_the_whole_image(method):
+    if method == "selective_search":
+        pytest.importorskip("cv2")
+    for shape in ((1, 1, 3), (2, 2, 3), (1, 200, 3)):
+        boxes = proposals.propose_boxes(np.full(shape, 7, np.uint8), 50, method)
         np.testing.assert_array_equal(boxes, [[0, 0, shape[1] - 1, shape[0] - 1]])
 
 
-def test_selective_search_survives_constant_and_tiny_images():
+@pytest.mark.parametrize("method", ["selective_search", "sliding_window"])
+@pytest.mark.parametrize("size", [(15, 300), (20, 20), (33, 700)])
+def test_narrow_images_have_smaller_windows(caplog, method, size):
+    if method == "selective_search":
+        pytest.importorskip("cv2")
+    boxes = proposals.propose_boxes(np.full((*size, 3), 7, np.uint8), 50, method)
+    assert len(boxes) == 50 and proposals.inside_or_whole(boxes, size).all()
+    assert (boxes[:, 2:] - boxes[:, :2] >= 2).all()
+    assert f"boxes were found in an image of {size[0]}x{size[1]} pixels" in caplog.text
+
+
+def test_constant_images_have_the_usual_windows_in_place_of_segments(caplog):
     pytest.importorskip("cv2")
-    for shape in ((2, 2, 3), (40, 50, 3)):
-        boxes = proposals.propose_boxes(np.full(shape, 7, np.uint8), 50, "selective_search")
-        np.testing.assert_array_equal(boxes[0], [0, 0, shape[1] - 1, shape[0] - 1])
+    image = np.full((90, 120, 3), 7, np.uint8)
+    found = proposals.propose_boxes(image, 50, "selective_search")
+    assert "Only 0 boxes were found in an image of 90x120 pixels" in caplog.text
+    np.testing.assert_array_equal(found, proposals.propose_boxes(image, 50, "sliding_window"))
 
 
 def test_without_opencv_there_are_sliding_windows(monkeypatch):

@@ -76,7 +76,7 @@ def test_a_pair_of_photographs_is_matched_as_in_the_golden_file():
             "LOM": box_matching.local_offset_matching(appearance, *boxes, "published"),
         }
         for algorithm, confidence in results.items():
-            best, best_confidence = box_matching.match_boxes(confidence)
+            best, best_confidence = box_matching.best_matches(confidence)
             expected = golden[f"confidence_{kind}_{algorithm}"]
             # A few pixels of the crops are rounded differently, see the test of box_hog.
             assert (best == golden[f"match_{kind}_{algorithm}"]).mean() > 0.98
@@ -197,7 +197,7 @@ def test_degenerate_empty_and_hopeless_input(algorithm):
 
 
 def test_matches_are_the_first_best():
-    best, confidence = box_matching.match_boxes(np.array([[0, 3, 3], [0, 0, 0], [1, 0, 2]]))
+    best, confidence = box_matching.best_matches(np.array([[0, 3, 3], [0, 0, 0], [1, 0, 2]]))
     np.testing.assert_array_equal(best, [1, 0, 2])
     np.testing.assert_array_equal(confidence, [3, 0, 2])
 

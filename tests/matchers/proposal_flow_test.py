@@ -1,5 +1,7 @@
 """Tests of the Proposal Flow matcher from features to flow."""
 
+import pickle
+
 import numpy as np
 import PIL.Image
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from anchornet_tf.features import proposals
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.features.whitened_hog import HogDescriptor
+from anchornet_tf.matchers.box_pair import BoxMatches, BoxPair
 from anchornet_tf.matchers.proposal_flow import ALGORITHMS, ProposalFlowMatcher
 from tests.shared_data import shared_path
 
@@ -133,7 +136,50 @@ def test_constant_images_give_a_finite_flow(algorithm, kind):
     flow = ProposalFlowMatcher(algorithm, 60, "sliding_window")(
         features, features, source_image=image, target_image=image
     )
+    assert flow.valid.all()
     assert np.isfinite(flow.displacement).all() and np.isfinite(flow.confidence).all()
+    if kind == "map":  # Boxes equal their mean: they have no match, and pixels keep their places.
+        assert not flow.displacement.any() and not flow.confidence.any()
+
+
+@pytest.mark.parametrize("smooth", [True, False])
+def test_no_match_is_said(caplog, smooth):
+    source, target = (
+        FeatureMap(np.ones((4, 4, 3)), (40, 60)),
+        FeatureMap(np.ones((4, 4, 3)), (80, 60)),
+    )
+    flow = ProposalFlowMatcher("nam", 50, smooth=smooth)(source, target)
+    assert "nam found no match between" in caplog.text
+    assert ("not valid anywhere" in caplog.text) == (not smooth)
+    assert (flow.valid == smooth).all() and not flow.confidence.any()
+    # The same relative place: rows of the target are twice as many.
+    np.testing.assert_allclose(flow.target_positions()[10, 20], [20.5, 20])
+    assert flow.lands_inside().all() == smooth
+
+
+def test_steps_by_hand_equal_the_call():
+    source, target = _image(seed=3), _image((50, 70), seed=4)
+    maps = _features(source), _features(target)
+    matcher = ProposalFlowMatcher("lom", 120, "sliding_window", num_cells=3, centered=False)
+    boxes = matcher.propose(source), matcher.propose(None, (50, 70))
+    descriptors = [matcher.describe(*each) for each in zip(maps, boxes, strict=True)]
+    assert descriptors[0].values.shape[1] == 3 * 3 * 3
+    similarity = matcher.similarity(*descriptors)
+    pair = BoxPair(similarity, *boxes, _SIZE, (50, 70))
+    flow = matcher.flow(pair, matcher.match_boxes(pair), source)
+    expected = matcher(*maps, source_image=source, target_image=target)
+    np.testing.assert_array_equal(flow.displacement, expected.displacement)
+    np.testing.assert_array_equal(flow.confidence, expected.confidence)
+
+
+def test_another_process_gets_the_options_without_what_is_remembered():
+    matcher = ProposalFlowMatcher("phm", 30, "sliding_window", aspect_filter=False, smooth=False)
+    boxes = matcher.propose(_image())
+    assert len(pickle.dumps(matcher)) < boxes.nbytes
+    copy = pickle.loads(pickle.dumps(matcher))
+    options = {name: value for name, value in vars(matcher).items() if name != "_remembered"}
+    assert {name: getattr(copy, name) for name in options} == options
+    np.testing.assert_array_equal(copy.propose(_image()), boxes)
 
 
 def test_one_box_no_box_and_boxes_off_the_image():
@@ -145,6 +191,7 @@ def test_one_box_no_box_and_boxes_off_the_image():
     one = matcher(features, features, source_boxes=box, target_boxes=box)
     np.testing.assert_array_equal(one.valid[10:41, 10:41], True)
     assert one.valid.sum() == 31 * 31 and not one.displacement.any()
+    # Boxes off the image have matches, but no pixels.
     for source_boxes, target_boxes in ((np.zeros((0, 4)), box), (box, []), (far, box)):
         flow = matcher(features, features, source_boxes=source_boxes, target_boxes=target_boxes)
         assert not flow.valid.any() and not flow.displacement.any()
@@ -161,6 +208,8 @@ def test_bad_input_is_refused():
         ProposalFlowMatcher("best")
     with pytest.raises(ValueError, match="`num_proposals` must be"):
         ProposalFlowMatcher(num_proposals=0)
+    with pytest.raises(ValueError, match="`num_cells` must be"):
+        ProposalFlowMatcher(num_cells=0)
     with pytest.raises(ValueError, match="`proposal_method` must be"):
         ProposalFlowMatcher(proposal_method="magic")
     with pytest.raises(ValueError, match="`lom_variant` must be"):
@@ -168,6 +217,9 @@ def test_bad_input_is_refused():
     matcher = ProposalFlowMatcher(num_proposals=20, proposal_method="sliding_window")
     with pytest.raises(ValueError, match="one kind and depth"):
         matcher(features, FeatureMap(np.ones((4, 4, 5)), _SIZE))
+    with pytest.raises(ValueError, match="one kind and depth"):
+        [hog] = HogDescriptor()([_image()])
+        matcher(FeatureMap(np.ones((4, 4, 31)), _SIZE), hog)
     with pytest.raises(ValueError, match="`source_image` must have shape"):
         matcher(features, features, source_image=_image((30, 30)))
     with pytest.raises(ValueError, match="x1 <= x2"):
@@ -190,18 +242,13 @@ def _keypoint_errors(flow, golden):
     return np.linalg.norm(moved - truth, axis=1) / np.ptp(truth, axis=0).max()
 
 
-def test_published_matches_give_the_published_keypoint_accuracy(monkeypatch):
+def test_published_matches_give_the_published_keypoint_accuracy():
     golden, images = _photographs()
     boxes = golden["boxesA"] - 1, golden["boxesB"] - 1
-    confidence = np.zeros((500, 500), np.float32)
-    confidence[range(500), golden["match_HOG_LOM"]] = golden["confidence_HOG_LOM"]
-    monkeypatch.setattr(ProposalFlowMatcher, "box_confidence", lambda *_: confidence)
-    flow = ProposalFlowMatcher("lom")(
-        *(_features(image) for image in images),
-        source_image=images[0],
-        source_boxes=boxes[0],
-        target_boxes=boxes[1],
-    )
+    sizes = [image.shape[:2] for image in images]
+    matches = BoxMatches(golden["match_HOG_LOM"], golden["confidence_HOG_LOM"])
+    pair = BoxPair(np.zeros((500, 500), np.float32), *boxes, *sizes)
+    flow = ProposalFlowMatcher("lom").flow(pair, matches, images[0])
     errors = _keypoint_errors(flow, golden)
     accuracy = [(errors < threshold).mean() for threshold in (0.05, 0.1, 0.2)]
     assert accuracy == [0.6, 0.9, 1.0]

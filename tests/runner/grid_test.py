@@ -39,13 +39,18 @@ class Counting(Descriptors):
 
 
 def _grid(tmp_path, made_up=None, descriptors=None, **options):
-    options = {"features": ("hc",), "matchers": ("none", "nearest"), "num_boxes": 40} | options
+    options = {
+        "features": ("hc",),
+        "matchers": ("none", "nearest"),
+        "num_boxes": 40,
+        "matcher_options": {"proposal_method": "sliding_window"},
+    } | options
     return grid.Grid(
         made_up or benchmark(),
         descriptors or Counting(),
         grid.GridOptions(**options),
         tmp_path / "pairs",
-        ProposalStore(tmp_path / "boxes", options["num_boxes"], "sliding_window"),
+        ProposalStore(tmp_path / "boxes"),
     )
 
 
