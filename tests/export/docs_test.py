@@ -1,10 +1,6 @@
 """docs/serving.md is true: its Python runs, its commands and their flags exist."""
 
-import ast
-import importlib.util
 import os
-import pathlib
-import re
 import subprocess
 import sys
 
@@ -12,14 +8,9 @@ import numpy as np
 import pytest
 
 from tests.export.agreement import assert_flows_agree
-from tests.repository.tree import ROOT
+from tests.repository import documents
 
-TEXT = (ROOT / "docs" / "serving.md").read_text()
-
-
-def _blocks(language):
-    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
-    return [body for found, body in blocks if found == language]
+TEXT = documents.text_of("docs/serving.md")
 
 
 def _is_hub(block):
@@ -32,7 +23,7 @@ def test_python_blocks_run_in_order(model, model_folder, tmp_path, monkeypatch):
     (tmp_path / "runs" / "stage2").mkdir(parents=True)
     (tmp_path / "runs" / "stage2" / "model").symlink_to(model_folder)
     names: dict = {}
-    for block in _blocks("python"):
+    for block in documents.blocks(TEXT, "python"):
         if not _is_hub(block):
             exec(compile(block, "docs/serving.md", "exec"), names)
     expected = model(names["image_a"])
@@ -48,7 +39,7 @@ def test_python_blocks_run_in_order(model, model_folder, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_the_block_for_keras_2_runs(exported, tmp_path):
     pytest.importorskip("tensorflow_hub", reason="needs the extra `hub`")
-    (block,) = filter(_is_hub, _blocks("python"))
+    (block,) = filter(_is_hub, documents.blocks(TEXT, "python"))
     (tmp_path / "exported").mkdir()
     (tmp_path / "exported" / "anchornet").symlink_to(exported.parent)
     finished = subprocess.run(
@@ -64,22 +55,11 @@ def test_the_block_for_keras_2_runs(exported, tmp_path):
 
 
 def test_commands_and_their_flags_exist():
-    commands = re.findall(r"python -m ([a-z0-9_.]+)([^#\n]*)", "\n".join(_blocks("")))
+    commands = documents.commands(TEXT)
     assert {module for module, _ in commands} == {
         "export.saved_model",
         "export.serving",
         "export.client",
     }
-    for module, rest in commands:
-        tree = ast.parse(pathlib.Path(importlib.util.find_spec(module).origin).read_text())
-        defined = {
-            call.args[0].value
-            for call in ast.walk(tree)
-            if isinstance(call, ast.Call) and getattr(call.func, "attr", "").startswith("DEFINE_")
-        }
-        assert set(re.findall(r"--([a-z_]+)", rest)) <= defined, module
-
-
-def test_links_exist():
-    for path in re.findall(r"\]\((\.\./[^)]+)\)", TEXT):
-        assert (ROOT / "docs" / path).exists(), path
+    for module, used in commands:
+        assert set(used) <= documents.flags_of(module), module
