@@ -5,10 +5,12 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BUILDIFIER := $(VENV)/npm/node_modules/.bin/buildifier
 BUILDIFIER_VERSION := 8.2.1
+BUILD_FILES := git ls-files --cached --others --exclude-standard -- \
+	BUILD '*/BUILD' MODULE.bazel WORKSPACE '*/WORKSPACE' '*.bzl'
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test test-fast test-tfa lint format build-files clean
+.PHONY: help setup demo bench test test-fast test-tfa bazel lint format build-files clean
 
 help:  ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -37,10 +39,13 @@ test-tfa: setup  ## Compares with tensorflow-addons, in an environment of its ow
 	bash tools/tfa_environment.sh
 	$(BIN)/python -m pytest -m tfa
 
+bazel: setup  ## Builds the BUILD files' targets and runs some of their tests (Debian: bazel-bootstrap).
+	bash tools/bazel/build_and_test.sh
+
 lint: setup $(BUILDIFIER)  ## Checks style and BUILD files.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	git ls-files --cached --others --exclude-standard -- 'BUILD' '*/BUILD' | xargs $(BUILDIFIER) -mode=check -lint=warn
+	$(BUILD_FILES) | xargs $(BUILDIFIER) -mode=check -lint=warn
 
 format: setup  ## Formats the code.
 	$(BIN)/ruff check --fix .
@@ -48,7 +53,7 @@ format: setup  ## Formats the code.
 
 build-files: setup $(BUILDIFIER)  ## Writes the BUILD files from the imports.
 	$(BIN)/python tools/build_files.py
-	git ls-files --cached --others --exclude-standard -- 'BUILD' '*/BUILD' | xargs $(BUILDIFIER) -mode=fix
+	$(BUILD_FILES) | xargs $(BUILDIFIER) -mode=fix
 
 $(BUILDIFIER): | $(STAMP)
 	npm install --silent --no-audit --no-fund --prefix $(VENV)/npm @bazel/buildifier@$(BUILDIFIER_VERSION)

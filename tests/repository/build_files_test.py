@@ -1,15 +1,13 @@
-"""Every module has its rule in a BUILD file, with the dependencies that its imports say."""
+"""Every module has its rules in a BUILD file, with the dependencies that its imports say."""
 
 import ast
-import importlib.util
 
 import pytest
 
 from tests.repository.tree import ROOT
+from tools import build_files
 
-_spec = importlib.util.spec_from_file_location("build_files", ROOT / "tools" / "build_files.py")
-build_files = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(build_files)
+_KINDS = ("py_binary", "py_library", "py_test")
 
 
 def _rules(text: str) -> dict[str, dict]:
@@ -17,10 +15,14 @@ def _rules(text: str) -> dict[str, dict]:
     calls = [node.value for node in ast.parse(text).body if isinstance(node, ast.Expr)]
     rules = {}
     for call in calls:
-        if getattr(call.func, "id", "") in ("py_library", "py_test"):
+        if getattr(call.func, "id", "") in _KINDS:
             values = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
             rules[values["name"]] = {"kind": call.func.id, **values}
     return rules
+
+
+def _rules_of(folder: str) -> dict[str, dict]:
+    return _rules(build_files.build_file(ROOT / folder))
 
 
 @pytest.mark.parametrize(
@@ -34,9 +36,29 @@ def test_build_file_is_up_to_date(folder):
     assert {source for rule in rules.values() for source in rule["srcs"]} == modules
 
 
-def test_a_missing_module_would_be_seen(tmp_path):
-    folder = ROOT / "anchornet_tf" / "trunks"
-    rules = _rules(build_files.build_file(folder))
-    assert rules["backbone"]["kind"] == "py_library"
-    assert ":pretrained" in rules["backbone"]["deps"]
-    assert _rules((ROOT / "BUILD").read_text())["anchornet_tf"]["deps"]
+def test_dependencies_are_the_imports():
+    assert ":pretrained" in _rules_of("anchornet_tf/trunks")["backbone"]["deps"]
+    assert "//trainers" in _rules_of("benchmarks")["benchmarks"]["deps"]
+
+
+def test_dependencies_are_also_what_strings_name():
+    assert ":cub" in _rules_of("anchornet_tf/datasets/annotated")["registry"]["deps"]
+    assert ":dsp" in _rules_of("benchmarks")["catalogue"]["deps"]
+    assert "//anchornet_tf/models:anchornet" in _rules_of("anchornet_tf")["anchornet_tf"]["deps"]
+
+
+def test_modules_bring_the_files_that_they_read():
+    assert _rules_of("anchornet_tf/trunks")["pca"]["data"] == ["hypercolumn_pca.npz"]
+    assert "presets/voc20/config.json" in _rules_of("anchornet_tf/models")["presets"]["data"]
+    assert "deploy/Dockerfile.template" in _rules_of("export")["bundle"]["data"]
+
+
+def test_programs_are_binaries_and_the_root_target_has_them_all():
+    root = _rules((ROOT / "BUILD").read_text())["anchornet_tf"]["deps"]
+    programs = set()
+    for folder in build_files.folders():
+        package = folder.relative_to(ROOT).as_posix()
+        for rule in _rules_of(package).values():
+            if rule["kind"] == "py_binary" and package in ("anchornet_tf", "export", "trainers"):
+                programs.add(f"//{package}{rule['deps'][0]}")
+    assert {"//trainers:stage2", "//anchornet_tf:match"} <= programs <= set(root)

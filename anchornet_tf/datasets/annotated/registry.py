@@ -4,18 +4,16 @@ import os
 
 from anchornet_tf.utils.lazy_registry import LazyRegistry
 
-_HERE = "anchornet_tf.datasets.annotated"
-
 BENCHMARKS = LazyRegistry(
     "benchmark",
     {
-        "pf_willow": f"{_HERE}.pf_willow:read",
-        "pf_pascal": f"{_HERE}.pf_pascal:read",
-        "pascal_parts": f"{_HERE}.pascal_parts:read",
-        "animal_parts": f"{_HERE}.animal_parts:read",
-        "spair": f"{_HERE}.spair:read",
-        "cub": f"{_HERE}.cub:read",
-        "parts_world": f"{_HERE}.embedded:read",
+        "pf_willow": "anchornet_tf.datasets.annotated.pf_willow:read",
+        "pf_pascal": "anchornet_tf.datasets.annotated.pf_pascal:read",
+        "pascal_parts": "anchornet_tf.datasets.annotated.pascal_parts:read",
+        "animal_parts": "anchornet_tf.datasets.annotated.animal_parts:read",
+        "spair": "anchornet_tf.datasets.annotated.spair:read",
+        "cub": "anchornet_tf.datasets.annotated.cub:read",
+        "parts_world": "anchornet_tf.datasets.annotated.embedded:read",
     },
 )
 
