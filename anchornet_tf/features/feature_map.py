@@ -137,14 +137,14 @@ def resize_bilinear(
     values = np.asarray(values, np.float32)
     if values.shape[:2] == (height, width):
         return values
-    rows = _interpolation_matrix(values.shape[0], height, antialias)
-    columns = _interpolation_matrix(values.shape[1], width, antialias)
+    rows = interpolation_matrix(values.shape[0], height, antialias)
+    columns = interpolation_matrix(values.shape[1], width, antialias)
     # The two axes separate, and a dense matrix a side turns the work into two matrix products.
     values = np.tensordot(rows, values, axes=1)  # (new height, width, depth)
     return np.matmul(columns, values)  # (new height, new width, depth)
 
 
-def _interpolation_matrix(size: int, new_size: int, antialias: bool) -> np.ndarray:
+def interpolation_matrix(size: int, new_size: int, antialias: bool) -> np.ndarray:
     """Returns `(new_size, size)` weights of linear interpolation; each row sums to one."""
     radius = max(1.0, size / new_size) if antialias else 1.0
     positions = cell_centers(new_size, size)

@@ -2,19 +2,25 @@
 
 import dataclasses
 import os
-import zipfile
 
 import numpy as np
 
-from anchornet_tf.features.feature_map import check_size, resize_bilinear
-from anchornet_tf.utils.files import atomic_file
+from anchornet_tf.features.feature_map import check_size
+from anchornet_tf.matchers import flow_file, flow_sampling
+from anchornet_tf.matchers.flow_values import (
+    DenseValues,
+    GridValues,
+    PixelValues,
+    pixel_positions,
+    strips,
+)
 
-_FIELDS = ("displacement", "target_size", "valid", "confidence")
 
-
-@dataclasses.dataclass(frozen=True, eq=False)
 class Flow:
     """A dense correspondence: pixel `p` of the source matches `p + displacement[p]` of the target.
+
+    A flow that comes from a grid (`from_grid`) makes its pixels when they are asked for: as long as
+    only points are carried across, it takes no more memory than its cells.
 
     Args:
         displacement: float array `(height, width, 2)` on the source image; each vector is
@@ -29,42 +35,15 @@ class Flow:
         ValueError: If shapes disagree, or a displacement is not finite where the flow is valid.
     """
 
-    displacement: np.ndarray
-    target_size: tuple[int, int]
-    valid: np.ndarray | None = None
-    confidence: np.ndarray | None = None
-
-    def __post_init__(self):
-        displacement = np.asarray(self.displacement)
-        if displacement.ndim != 3 or displacement.shape[2] != 2 or displacement.size == 0:
-            raise ValueError(
-                "`displacement` must be a non-empty array of shape (height, width, 2). "
-                f"Received: displacement.shape={displacement.shape}"
-            )
-        displacement = displacement.astype(np.float32, copy=False)
-        size = displacement.shape[:2]
-        valid = np.ones(size, bool) if self.valid is None else np.asarray(self.valid, bool)
-        confidence = np.ones(size) if self.confidence is None else np.asarray(self.confidence)
-        for name, array in (("valid", valid), ("confidence", confidence)):
-            if array.shape != size:
-                raise ValueError(
-                    f"`{name}` must have the shape {size} of the source image. "
-                    f"Received: {name}.shape={array.shape}"
-                )
-        finite = np.isfinite(displacement).all(axis=-1)
-        if (valid & ~finite).any():
-            raise ValueError(
-                "`displacement` must be finite where the flow is valid. "
-                f"Received: {int((valid & ~finite).sum())} valid pixels that are NaN or infinite"
-            )
-        if not finite.all():
-            displacement = np.where(finite[..., np.newaxis], displacement, np.float32(0))
-        if not np.isfinite(confidence).all():
-            raise ValueError("`confidence` must be finite. Received: NaN or infinite values")
-        object.__setattr__(self, "displacement", displacement)
-        object.__setattr__(self, "target_size", check_size(self.target_size, "target_size"))
-        object.__setattr__(self, "valid", valid)
-        object.__setattr__(self, "confidence", confidence.astype(np.float32, copy=False))
+    def __init__(
+        self,
+        displacement: np.ndarray,
+        target_size: tuple[int, int],
+        valid: np.ndarray | None = None,
+        confidence: np.ndarray | None = None,
+    ):
+        self._values = DenseValues.checked(displacement, target_size, valid, confidence)
+        self._pixels: PixelValues | None = None
 
     @classmethod
     def from_grid(
@@ -94,36 +73,79 @@ class Flow:
         Raises:
             ValueError: If shapes disagree or `interpolation` is unknown.
         """
-        grid = cls(displacement, target_size, valid, confidence)  # Checks the shapes.
-        height, width = check_size(source_size, "source_size")
-        rows = _containing_cells(height, grid.shape[0])
-        columns = _containing_cells(width, grid.shape[1])
-        if check_interpolation(interpolation) == "nearest":
-            full = grid.displacement[rows][:, columns]
-            confidence = grid.confidence[rows][:, columns]
-        else:
-            full = resize_bilinear(grid.displacement, (height, width))
-            confidence = resize_bilinear(grid.confidence[..., np.newaxis], (height, width))[..., 0]
-        origin = _pixel_grid((height, width))
-        last = np.subtract(grid.target_size, 1).astype(np.float32)
-        # Clamping the vector, not the position, leaves vectors that stay inside untouched.
-        full = np.clip(full, -origin, last - origin)
-        return cls(full, grid.target_size, grid.valid[rows][:, columns], confidence)
+        cells = DenseValues.checked(displacement, target_size, valid, confidence)
+        size = check_size(source_size, "source_size")
+        return cls._of_values(GridValues(cells, size, check_interpolation(interpolation)))
+
+    @classmethod
+    def _of_values(cls, values: DenseValues | GridValues) -> "Flow":
+        flow = cls.__new__(cls)
+        flow._values, flow._pixels = values, None
+        return flow
+
+    def __repr__(self) -> str:
+        return f"Flow(shape={self.shape}, target_size={self.target_size})"
 
     @property
     def shape(self) -> tuple[int, int]:
         """`(height, width)` of the source image."""
-        return self.displacement.shape[0], self.displacement.shape[1]
+        return self._values.size
+
+    @property
+    def target_size(self) -> tuple[int, int]:
+        """`(height, width)` of the target image."""
+        return self._values.target_size
+
+    @property
+    def displacement(self) -> np.ndarray:
+        """float32 `(height, width, 2)`: `(dy, dx)` of each pixel of the source."""
+        return self._all_pixels().displacement
+
+    @property
+    def valid(self) -> np.ndarray:
+        """bool `(height, width)`: where the matcher stands by its answer."""
+        return self._all_pixels().valid
+
+    @property
+    def confidence(self) -> np.ndarray:
+        """float32 `(height, width)`: the higher the surer."""
+        return self._all_pixels().confidence
+
+    def resized(self, source_size: tuple[int, int], target_size: tuple[int, int]) -> "Flow":
+        """Returns the same flow between images of other sizes.
+
+        Args:
+            source_size: `(height, width)` of the resized source image.
+            target_size: `(height, width)` of the resized target image.
+
+        Returns:
+            The flow in pixels of the resized images; the flow itself where the sizes are its own.
+            What is known at every pixel is read at the nearest one.
+        """
+        source_size = check_size(source_size, "source_size")
+        target_size = check_size(target_size, "target_size")
+        if (source_size, target_size) == (self.shape, self.target_size):
+            return self
+        values = self._values
+        if isinstance(values, DenseValues):
+            values = GridValues(values, self.shape, "nearest", clamped=False)
+        elif values.cells.size == values.size:
+            values = dataclasses.replace(values, interpolation="nearest")
+        return self._of_values(values.resized(source_size, target_size))
 
     def target_positions(self) -> np.ndarray:
         """Returns where each source pixel lands: `(height, width, 2)` of target `(y, x)`."""
-        return _pixel_grid(self.shape) + self.displacement
+        positions = np.empty((*self.shape, 2), np.float32)
+        for part in strips(*self.shape):
+            positions[part] = self._landing(part)[0]
+        return positions
 
     def lands_inside(self) -> np.ndarray:
         """Returns `(height, width)` bool: valid and on a pixel of the target image."""
-        rows, columns = self._nearest_target_pixels()
-        inside = (rows >= 0) & (rows < self.target_size[0])
-        return self.valid & inside & (columns >= 0) & (columns < self.target_size[1])
+        inside = np.empty(self.shape, bool)
+        for part in strips(*self.shape):
+            inside[part] = self._inside(*self._landing(part))
+        return inside
 
     def transfer_points(
         self, points: np.ndarray, rounded: bool = False, outside: str = "error"
@@ -160,12 +182,8 @@ class Flow:
             )
         reading = np.clip(points, 0, limits - 1)
         if rounded:
-            reading = _round_half_up(reading)
-        columns, rows = reading.T
-        weights = self.valid.astype(np.float32)[..., np.newaxis]
-        read = _sample(
-            np.concatenate([self.displacement * weights, weights], axis=-1), rows, columns
-        )
+            reading = flow_sampling.round_half_up(reading)
+        read = flow_sampling.read_valid(self._values, *reading.T[::-1])
         known = read[:, 2] > 0
         if outside == "nan":
             known &= inside
@@ -187,14 +205,15 @@ class Flow:
             ValueError: If the image does not have the target's size.
         """
         image = self._check_target_array(target_image, "target_image")
-        positions = self.target_positions()
-        flat = image.reshape(*image.shape[:2], -1).astype(np.float32)
-        pulled = _sample(flat, positions[..., 0].ravel(), positions[..., 1].ravel())
-        pulled = pulled.reshape(*self.shape, *image.shape[2:])
-        inside = self.lands_inside().reshape(*self.shape, *(1,) * (image.ndim - 2))
-        if np.issubdtype(image.dtype, np.integer):
-            pulled = np.rint(pulled)
-        return np.where(inside, pulled, fill).astype(image.dtype)
+        warped = np.empty((*self.shape, *image.shape[2:]), image.dtype)
+        for part in strips(*self.shape):
+            positions, valid = self._landing(part)
+            pulled = flow_sampling.read_between_pixels(image, positions)
+            if np.issubdtype(image.dtype, np.integer):
+                pulled = np.rint(pulled)
+            inside = self._inside(positions, valid).reshape(*valid.shape, *(1,) * (image.ndim - 2))
+            warped[part] = np.where(inside, pulled, fill)
+        return warped
 
     def transfer_mask(self, target_mask: np.ndarray) -> np.ndarray:
         """Pulls a mask or label map of the target image into the source's frame (nearest pixel).
@@ -211,16 +230,23 @@ class Flow:
             ValueError: If the mask does not have the target's size.
         """
         mask = self._check_target_array(target_mask, "target_mask")
-        rows, columns = self._nearest_target_pixels()
-        rows = np.clip(rows, 0, self.target_size[0] - 1)
-        columns = np.clip(columns, 0, self.target_size[1] - 1)
-        inside = self.lands_inside().reshape(*self.shape, *(1,) * (mask.ndim - 2))
-        return np.where(inside, mask[rows, columns], np.zeros((), mask.dtype))
+        moved = np.empty((*self.shape, *mask.shape[2:]), mask.dtype)
+        last = np.subtract(self.target_size, 1)
+        for part in strips(*self.shape):
+            positions, valid = self._landing(part)
+            inside = self._inside(positions, valid).reshape(*valid.shape, *(1,) * (mask.ndim - 2))
+            rows, columns = np.moveaxis(
+                np.clip(flow_sampling.nearest_pixels(positions), 0, last), -1, 0
+            )
+            moved[part] = np.where(inside, mask[rows, columns], np.zeros((), mask.dtype))
+        return moved
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the flow to `path` as a compressed NumPy archive (.npz)."""
-        with atomic_file(path) as temporary, open(temporary, "wb") as file:
-            np.savez_compressed(file, **{name: getattr(self, name) for name in _FIELDS})
+        """Writes the flow to `path` as a compressed NumPy archive (.npz).
+
+        A flow that comes from a grid is written as its cells; `load` knows both.
+        """
+        flow_file.write(path, self._values)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "Flow":
@@ -230,19 +256,28 @@ class Flow:
             FileNotFoundError: If there is no such file.
             ValueError: If the file does not hold a flow.
         """
-        try:
-            with np.load(path, allow_pickle=False) as archive:
-                fields = {name: archive[name] for name in _FIELDS}
-        # NumPy raises any of these for files of another kind.
-        except (KeyError, ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
-            raise ValueError(
-                f"A flow is a .npz archive of {', '.join(_FIELDS)}. Received: {os.fspath(path)!r}"
-            ) from error
-        return cls(**fields)
+        return cls._of_values(flow_file.read(path))
 
-    def _nearest_target_pixels(self) -> tuple[np.ndarray, np.ndarray]:
-        positions = _round_half_up(self.target_positions()).astype(np.int64)
-        return positions[..., 0], positions[..., 1]
+    def _all_pixels(self) -> PixelValues:
+        if isinstance(self._values, DenseValues):
+            return self._values.rows(slice(None))
+        if self._pixels is None:
+            pixels = PixelValues.empty(self.shape)
+            for part in strips(*self.shape):
+                for whole, rows in zip(pixels, self._values.rows(part), strict=True):
+                    whole[part] = rows
+            self._pixels = pixels
+        return self._pixels
+
+    def _landing(self, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Returns target positions `(n, width, 2)` of rows of the source, and where they are valid."""
+        values = self._values.rows(rows)
+        origin = pixel_positions(np.arange(rows.start, rows.stop), self.shape[1])
+        return origin + values.displacement, values.valid
+
+    def _inside(self, positions: np.ndarray, valid: np.ndarray) -> np.ndarray:
+        pixels = flow_sampling.nearest_pixels(positions)
+        return valid & ((pixels >= 0) & (pixels < self.target_size)).all(axis=-1)
 
     def _check_target_array(self, array: np.ndarray, name: str) -> np.ndarray:
         array = np.asarray(array)
@@ -268,20 +303,6 @@ def check_interpolation(interpolation: str) -> str:
     return interpolation
 
 
-def _pixel_grid(size: tuple[int, int]) -> np.ndarray:
-    """Returns `(height, width, 2)` float32: the `(y, x)` of each pixel."""
-    return np.stack(np.mgrid[: size[0], : size[1]], axis=-1).astype(np.float32)
-
-
-def _containing_cells(num_pixels: int, num_cells: int) -> np.ndarray:
-    """Returns for each pixel centre along an axis the cell that it lies in."""
-    return (2 * np.arange(num_pixels) + 1) * num_cells // (2 * num_pixels)
-
-
-def _round_half_up(values: np.ndarray) -> np.ndarray:
-    return np.floor(values + 0.5)
-
-
 def _check_points(points: np.ndarray) -> np.ndarray:
     points = np.asarray(points, np.float64)
     if points.ndim != 2 or points.shape[1] != 2:
@@ -291,15 +312,3 @@ def _check_points(points: np.ndarray) -> np.ndarray:
     if not np.isfinite(points).all():
         raise ValueError("`points` must be finite. Received: NaN or infinite coordinates")
     return points
-
-
-def _sample(values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Reads `(height, width, depth)` values bilinearly at n positions, clamped to the array."""
-    height, width = values.shape[:2]
-    rows, columns = np.clip(rows, 0, height - 1), np.clip(columns, 0, width - 1)
-    top, left = np.floor(rows).astype(np.int64), np.floor(columns).astype(np.int64)
-    bottom, right = np.minimum(top + 1, height - 1), np.minimum(left + 1, width - 1)
-    down, across = (rows - top)[:, np.newaxis], (columns - left)[:, np.newaxis]  # (n, 1)
-    upper = values[top, left] * (1 - across) + values[top, right] * across
-    lower = values[bottom, left] * (1 - across) + values[bottom, right] * across
-    return upper * (1 - down) + lower * down  # (n, depth)

@@ -14,4 +14,6 @@ class NoneMatcher:
         height, width = source.image_size
         rows, columns = np.ogrid[:height, :width]
         valid = (rows < target.image_size[0]) & (columns < target.image_size[1])
-        return Flow(np.zeros((height, width, 2), np.float32), target.image_size, valid)
+        # One zero for all pixels: an array of them would only take memory.
+        nowhere = np.broadcast_to(np.float32(0), (height, width, 2))
+        return Flow(nowhere, target.image_size, valid)

@@ -1,0 +1,53 @@
+"""Flows on disk: NumPy archives of all pixels, or of the cells of a grid."""
+
+import os
+import zipfile
+
+import numpy as np
+
+from anchornet_tf.features.feature_map import check_size
+from anchornet_tf.matchers.flow_values import DenseValues, GridValues
+from anchornet_tf.utils.files import atomic_file
+
+_FIELDS = ("displacement", "target_size", "valid", "confidence")
+# Other names for cells: nobody shall take them for pixels.
+_CELL_FIELDS = ("cell_displacement", "target_size", "cell_valid", "cell_confidence")
+_GRID_FIELDS = ("source_size", "interpolation", "clamped")
+
+
+def write(path: str | os.PathLike, values: DenseValues | GridValues) -> None:
+    """Writes the values of a flow to a compressed archive."""
+    if isinstance(values, DenseValues):
+        arrays = {name: getattr(values, name) for name in _FIELDS}
+    else:
+        cells = [getattr(values.cells, name) for name in _FIELDS]
+        grid = values.size, values.interpolation, values.clamped
+        arrays = dict(zip(_CELL_FIELDS + _GRID_FIELDS, [*cells, *grid], strict=True))
+    with atomic_file(path) as temporary, open(temporary, "wb") as file:
+        np.savez_compressed(file, **arrays)
+
+
+def read(path: str | os.PathLike) -> DenseValues | GridValues:
+    """Reads the values that `write` wrote.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If the file does not hold a flow.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            on_grid = _CELL_FIELDS[0] in archive
+            values = [archive[name] for name in (_CELL_FIELDS if on_grid else _FIELDS)]
+            grid = [archive[name] for name in _GRID_FIELDS if on_grid]
+    # NumPy raises any of these for files of another kind.
+    except (KeyError, ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"A flow is a .npz archive of {', '.join(_FIELDS)}. Received: {os.fspath(path)!r}"
+        ) from error
+    values = DenseValues.checked(*values)
+    if not on_grid:
+        return values
+    size, interpolation, clamped = grid
+    return GridValues(
+        values, check_size(size, "source_size"), str(interpolation), clamped=bool(clamped)
+    )

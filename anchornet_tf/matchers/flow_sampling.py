@@ -1,0 +1,54 @@
+"""Reading flows and images between their pixels."""
+
+import numpy as np
+
+from anchornet_tf.matchers.flow_values import DenseValues, GridValues
+
+
+def round_half_up(values: np.ndarray) -> np.ndarray:
+    """Rounds to whole numbers, halves upwards."""
+    return np.floor(values + 0.5)
+
+
+def nearest_pixels(positions: np.ndarray) -> np.ndarray:
+    """Returns the whole pixels nearest to positions, as int64."""
+    return round_half_up(positions).astype(np.int64)
+
+
+def read_between_pixels(image: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Reads an image bilinearly at `(height, width, 2)` positions, clamped to it, as float32."""
+    # TensorFlow takes seconds to import, which a flow that is only loaded should not wait for.
+    from anchornet_tf.image import interpolate_bilinear
+
+    last = np.subtract(image.shape[:2], 1).astype(np.float32)
+    positions = np.clip(positions, 0, last)
+    # Only the part that is looked at becomes float, four times the bytes of a photograph.
+    top, left = np.floor(positions.min(axis=(0, 1))).astype(int)
+    bottom, right = np.ceil(positions.max(axis=(0, 1))).astype(int)
+    part = image[top : bottom + 1, left : right + 1].reshape(bottom + 1 - top, right + 1 - left, -1)
+    too_short = [(0, int(side < 2)) for side in part.shape[:2]]
+    part = np.pad(part.astype(np.float32), [*too_short, (0, 0)], "edge")
+    points = (positions - np.float32([top, left])).reshape(1, -1, 2)
+    read = interpolate_bilinear(part[np.newaxis], points).numpy()
+    return read.reshape(*positions.shape[:2], *image.shape[2:])
+
+
+def read_valid(values: DenseValues | GridValues, rows: np.ndarray, columns: np.ndarray):
+    """Reads flows bilinearly at n positions inside the image; invalid pixels count as zero.
+
+    Returns:
+        `(n, 3)`: dy and dx of the valid pixels around, times their weight, and that weight.
+    """
+    height, width = values.size
+    top, left = np.floor(rows).astype(np.int64), np.floor(columns).astype(np.int64)
+    bottom, right = np.minimum(top + 1, height - 1), np.minimum(left + 1, width - 1)
+    found = values.at(
+        np.concatenate([top, top, bottom, bottom]), np.tile(np.concatenate([left, right]), 2)
+    )
+    weights = found.valid.astype(np.float32)[:, np.newaxis]
+    corners = np.concatenate([found.displacement * weights, weights], axis=-1)
+    upper_left, upper_right, lower_left, lower_right = np.split(corners, 4)
+    down, across = (rows - top)[:, np.newaxis], (columns - left)[:, np.newaxis]  # (n, 1)
+    upper = upper_left * (1 - across) + upper_right * across
+    lower = lower_left * (1 - across) + lower_right * across
+    return upper * (1 - down) + lower * down
