@@ -4,16 +4,17 @@ r"""Measures speed and memory against their goals, as ratios inside one run.
     python -m benchmarks --only=features,dsp_20 --repeats=15
     python -m benchmarks --data_dir=photographs --output=runs/photographs
 
-Prints a table and writes `bench.json` (every sample, and the machine), `bench.md` (the table as Markdown) and
-`growth.png` into --output, anew after each part. The unit "mm" is the time of one 2048x2048 float32 NumPy matrix
-product, measured again beside each row. docs/performance.md says what the rows mean.
+Prints a table and writes `bench.json` (every sample, and the machine), `bench.md` (the table as
+Markdown) and `growth.png` into --output, anew after each part. The unit "mm" is the time of one
+2048x2048 float32 NumPy matrix product, measured again beside each row. docs/performance.md says
+what the rows mean.
 """
 
-import os
 import time
 
-from absl import app, flags
+from absl import flags
 
+from anchornet_tf.command_line import program
 from benchmarks import catalogue
 from benchmarks.settings import Settings, data_of
 
@@ -30,7 +31,8 @@ _OUTPUT = flags.DEFINE_string("output", "runs/bench", "Folder of the results.")
 _DATA_DIR = flags.DEFINE_string(
     "data_dir",
     "",
-    "Images for the input pipeline: a folder with a sub-folder a class, or a manifest (.csv). By default parts_world.",
+    "Images for the input pipeline: a folder with one sub-folder per class, or a manifest (.csv). "
+    "Default: parts_world.",
 )
 _QUICK = flags.DEFINE_bool(
     "quick", False, "Tiny sizes, to see that everything runs; the figures say nothing."
@@ -38,14 +40,9 @@ _QUICK = flags.DEFINE_bool(
 
 
 def main(argv):
-    if len(argv) > 1:
-        raise app.UsageError(f"Expected flags only. Received: {argv[1:]}")
-    try:
-        chosen = catalogue.choose(_ONLY.value)
-        settings = Settings(_REPEATS.value, _QUICK.value, data_of(_DATA_DIR.value))
-    except ValueError as error:
-        raise app.UsageError(str(error)) from error
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    program.flags_only(argv)
+    chosen = catalogue.choose(_ONLY.value)
+    settings = Settings(_REPEATS.value, _QUICK.value, data_of(_DATA_DIR.value))
     # TensorFlow is imported after the flags are parsed, so that --help answers at once.
     from benchmarks import machine, report
     from benchmarks.results import Results
@@ -70,4 +67,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    app.run(main)
+    program.run(main)

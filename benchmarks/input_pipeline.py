@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from anchornet_tf.datasets import sources
 from anchornet_tf.models.tap_extractor import TapExtractor
-from anchornet_tf.training import strategy as strategies
+from anchornet_tf.training import strategies
 from anchornet_tf.training.cached_views import CachedViews
 from anchornet_tf.training.stage1 import input as bank_input
 from anchornet_tf.training.stage1.step import BankTraining

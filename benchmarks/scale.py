@@ -9,7 +9,7 @@ from anchornet_tf.datasets import sources
 from anchornet_tf.features.deep import DeepDescriptor
 from anchornet_tf.matchers.api import match_many
 from anchornet_tf.models.tap_extractor import TapExtractor
-from anchornet_tf.training import weak_labels
+from anchornet_tf.training import image_batches
 from benchmarks import memory, models
 from benchmarks.growth import random_pictures
 from benchmarks.results import Curve, Goal, Line, Results, Row, Spread
@@ -27,7 +27,7 @@ def ten_thousand_images(settings: Settings) -> Results:
     source = sources.open_source(settings.data)
     extractor = TapExtractor(models.backbone())
     rows = np.arange(count) % len(source)
-    images = weak_labels.view_images(source, settings.choose(64, 32), 1, _SEED, rows=rows)
+    images = image_batches.view_images(source, settings.choose(64, 32), 1, _SEED, rows=rows)
     batches = images.map(lambda element: element["image"]).batch(_BATCH_SIZE).prefetch(2)
     places, resident, done = [], [], 0
     start = time.perf_counter()

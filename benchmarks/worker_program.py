@@ -20,7 +20,7 @@ def main(_):
     import tensorflow as tf
 
     from anchornet_tf.models.tap_extractor import TapExtractor
-    from anchornet_tf.training import strategy as strategies
+    from anchornet_tf.training import strategies
     from anchornet_tf.training.stage1.config import Stage1Config
     from anchornet_tf.training.stage1.step import BankTraining
     from anchornet_tf.utils import files

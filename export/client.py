@@ -1,8 +1,8 @@
 r"""Asks a model server for descriptors and matches.
 
-    python -m export.client --server=localhost:8500 a.jpg b.jpg                     # gRPC; draws match.png
+    python -m export.client --server=localhost:8500 a.jpg b.jpg     # gRPC; draws match.png
     python -m export.client --server=http://localhost:8501 a.jpg b.jpg --points='120,80 64,200'
-    python -m export.client --server=localhost:8500 a.jpg                           # descriptors of one image
+    python -m export.client --server=localhost:8500 a.jpg           # descriptors of one image
 
 In Python:
 
@@ -12,13 +12,13 @@ In Python:
 """
 
 import io
-import sys
 import time
 
 import numpy as np
 import PIL.Image
 from absl import app, flags
 
+from anchornet_tf.command_line import program
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.matchers.flow import Flow
 from anchornet_tf.utils.image_io import read_image
@@ -34,8 +34,8 @@ class Client:
         server: `HOST:PORT` for gRPC, `http://HOST:PORT` for REST.
         model: name of the model on the server.
         timeout: float. Seconds that a request may take, its retries included.
-        retries: int. How often to ask again where the server cannot be reached; the pauses double. What a server
-            refuses is not sent again.
+        retries: int. How often to ask again where the server cannot be reached; the pauses double.
+            What a server refuses is not sent again.
 
     Raises:
         ImportError: where a package of the extra `serving` is missing.
@@ -96,7 +96,7 @@ class Client:
             pause *= 2
 
     def features(self, image) -> FeatureMap:
-        """Returns the class-agnostic descriptors of an image, which the server resizes to the model's size.
+        """Returns the class-agnostic descriptors of an image, which the server resizes.
 
         Args:
             image: a path, an array or a PIL image, as in `anchornet_tf.utils.image_io.read_image`.
@@ -133,7 +133,7 @@ class Client:
 
 
 def _define_flags() -> None:
-    # Not at import, as in a program: `Client` is for other programs too, which have flags of their own.
+    # Not at import: `Client` is for other programs too, which have flags of their own.
     flags.DEFINE_string(
         "server", "localhost:8500", "HOST:PORT for gRPC, http://HOST:PORT for REST."
     )
@@ -181,16 +181,14 @@ def _run(client: Client, paths: list[str], points: str, output: str) -> None:
 
 def main(argv):
     if len(argv) not in (2, 3):
-        raise app.UsageError(f"Expected one or two images. Received: {argv[1:]}")
+        raise app.UsageError(
+            f"Expected one or two images. Received: {' '.join(argv[1:]) or 'none'}"
+        )
     given = flags.FLAGS
-    try:
-        with Client(given.server, given.model, given.timeout, given.retries) as client:
-            _run(client, argv[1:], given.points, given.output)
-    # What the user can mend is said in one line; anything else keeps its traceback.
-    except (ImportError, OSError, ServerError, ValueError) as error:
-        sys.exit(f"export.client: {error}")
+    with Client(given.server, given.model, given.timeout, given.retries) as client:
+        _run(client, argv[1:], given.points, given.output)
 
 
 if __name__ == "__main__":
     _define_flags()
-    app.run(main)
+    program.run(main, mendable=(ServerError,))

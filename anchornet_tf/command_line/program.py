@@ -58,6 +58,9 @@ def _parse(argv: list[str]) -> list[str]:
         return flags.FLAGS(argv)
     except flags.Error as error:
         _fail(_flag_message(error))
+    except SystemExit:
+        # --help was answered, which absl counts as a failure.
+        sys.exit(0)
 
 
 def _call(main, argv, mendable, interrupted) -> None:

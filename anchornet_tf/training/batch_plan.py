@@ -58,11 +58,11 @@ def plan_batches(
     Args:
         source: the images.
         class_indices: columns of `source.labels`, from `source.require_classes`.
-        batch_size: even int, images a step and class.
+        batch_size: even int, images per step and class.
         seed: int, at least 0.
         start_step: int, the first step.
         num_steps: int, the number of steps.
-        views: None to augment each draw anew; int to draw one of so many fixed views of the image.
+        views: None to augment each draw anew, or the number of fixed views per image to draw from.
         num_shards: int, number of workers that share each batch.
         shard_index: int, which of the shares to draw.
 
@@ -95,23 +95,12 @@ def plan_batches(
     )
 
 
-def sample_step(
-    source: ImageSource, class_indices: Sequence[int], step: int, batch_size: int, seed: int
-) -> np.ndarray:
-    """Returns the images of one step: int64 `(classes * batch_size / 2 + batch_size / 2,)`.
-
-    First come the positives class by class, then the background images; see `plan_batches`.
-    """
-    plan = plan_batches(source, class_indices, batch_size=batch_size, seed=seed, start_step=step)
-    return plan.image_index[0]
-
-
 def all_views(num_images: int, views: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Enumerates the fixed views of all images.
 
     Args:
         num_images: int, images of the source.
-        views: int, views of an image.
+        views: int, views per image.
         seed: int, as in `plan_batches`.
 
     Returns:
@@ -127,7 +116,7 @@ def all_views(num_images: int, views: int, seed: int) -> tuple[np.ndarray, np.nd
 def slot_draws(
     batch_size: int, start_step: int, num_steps: int, num_shards: int, shard_index: int
 ) -> np.ndarray:
-    """Returns, for each slot of a worker's half batches, how many images of its kind were drawn before.
+    """Counts, for each slot of a worker's half batches, the images of its kind drawn before.
 
     Returns:
         int64 `(steps, slots)`.

@@ -8,11 +8,12 @@ import tensorflow as tf
 
 from anchornet_tf.datasets.image_source import ImageSource
 from anchornet_tf.models.tap_extractor import TapExtractor
-from anchornet_tf.training import tap_cache, weak_labels
+from anchornet_tf.training import image_batches, tap_cache
 from anchornet_tf.training.batch_plan import BatchPlan
 from anchornet_tf.training.joint_plan import JointPlan
 from anchornet_tf.training.stage1.config import Stage1Config
 from anchornet_tf.training.stage2.config import Stage2Config
+from anchornet_tf.trunks.pca import DIMENSIONS, HypercolumnPCA
 
 _BATCHES_AHEAD = 2
 _EXTRACTION_BATCH = 16
@@ -23,13 +24,15 @@ class CachedViews:
 
     Args:
         source: the training images.
-        folder: of all caches, or None for the one in the cache folder; each combination of images, PCA, weights, size,
-            views and seed has a folder of its own there, which runs of both stages share.
+        folder: of all caches, or None for the one in the cache folder; each combination of images,
+            PCA, weights, size, views and seed has a folder of its own there, which runs of both
+            stages share.
         pca_digest: str that identifies the projections.
         weights: str, the trunk's, as in `Backbone`.
         image_size: int, side of the square images.
-        views: int, views of an image; the first is the image itself.
+        views: int, views per image; the first is the image itself.
         seed: int, of the views.
+        dimensions: int, channels of each tap after the PCA.
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class CachedViews:
         image_size: int,
         views: int,
         seed: int,
+        dimensions: int = DIMENSIONS,
     ):
         self.source = source
         self.image_size, self.views, self.seed = image_size, views, seed
@@ -54,7 +58,7 @@ class CachedViews:
             seed=seed,
         )
         folder = pathlib.Path(folder or tap_cache.default_folder())
-        self.cache = tap_cache.TapCache(folder / key, len(source) * views, image_size)
+        self.cache = tap_cache.TapCache(folder / key, len(source) * views, image_size, dimensions)
 
     @classmethod
     def of_run(
@@ -62,24 +66,25 @@ class CachedViews:
         config: Stage1Config | Stage2Config,
         source: ImageSource,
         folder: str | os.PathLike | None,
-        pca_digest: str,
+        projections: HypercolumnPCA,
     ) -> "CachedViews":
         """Returns the cache of a run's configuration."""
         return cls(
             source,
             folder,
-            pca_digest=pca_digest,
+            pca_digest=projections.digest(),
             weights=config.weights,
             image_size=config.image_size,
             views=config.views,
             seed=config.seed,
+            dimensions=projections.taps[0].components.shape[1],
         )
 
     def fill(self, extractor: TapExtractor, plan: BatchPlan | JointPlan) -> int:
         """Computes the taps that a plan needs and that no earlier run left; returns how many."""
 
         def compute(rows):
-            images = weak_labels.view_images(
+            images = image_batches.view_images(
                 self.source, self.image_size, self.views, self.seed, rows=rows
             )
             batches = images.map(lambda element: element["image"]).batch(_EXTRACTION_BATCH)
@@ -91,7 +96,7 @@ class CachedViews:
         return self.cache.fill(self._rows(plan).ravel(), compute)
 
     def batches(self, plan: BatchPlan | JointPlan) -> tf.data.Dataset:
-        """Returns the taps of a plan, a batch a step."""
+        """Returns the taps of a plan, one batch per step."""
         rows_of_steps = self._rows(plan)
         signature = tuple(
             tf.TensorSpec((rows_of_steps.shape[1], *shape), tf.float16)

@@ -1,4 +1,4 @@
-"""Pictures of where filters fire: a row a filter, images in the columns (the paper's figure 2)."""
+"""Pictures of where filters fire: one row per filter, images in the columns (paper figure 2)."""
 
 import os
 import pathlib
@@ -17,7 +17,8 @@ def draw(
     """Draws responses over their images; a ring marks each maximum.
 
     Args:
-        rows: for each filter its label and its columns: an image `(size, size, 3)` with a response map `(h, w)`.
+        rows: for each filter its label and its columns: an image `(size, size, 3)` with a response
+            map `(h, w)`.
         title: str, above everything.
         path: of the picture.
         headings: str above each column, or None.
@@ -70,7 +71,7 @@ def mosaic(maps: np.ndarray, columns: int = 4) -> np.ndarray:
 
     Args:
         maps: `(height, width, filters)`.
-        columns: int. Maps a row; as many rows where there are enough maps.
+        columns: int. Maps per row; as many rows where there are enough maps.
 
     Returns:
         `(1, height, width, 1)` float32 from 0 to 1, every map scaled to its own range.

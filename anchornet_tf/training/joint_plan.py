@@ -15,7 +15,7 @@ from anchornet_tf.training.batch_plan import check_class_indices, check_numbers,
 
 @dataclasses.dataclass(frozen=True)
 class JointPlan:
-    """Which images make up the batches of consecutive steps: first the positives, then the background.
+    """Which images make up the batches of consecutive steps: the positives, then the background.
 
     Args:
         image_index: int64 `(steps, 2 * slots)`, places in the source.
@@ -46,13 +46,14 @@ def plan_joint_batches(
 ) -> JointPlan:
     """Draws the batches of `num_steps` steps from `start_step` on.
 
-    Half of a batch are images of objects, half are background. The classes take turns: each comes once, in an order of
-    chance, before any comes again; so do the images of a class and the background images.
+    Half of a batch are images of objects, half are background. The classes take turns: each comes
+    once, in random order, before any comes again. So do the images of a class and the background
+    images.
 
     Args:
         source, class_indices, seed, start_step, num_steps, views, num_shards, shard_index: as in
             `batch_plan.plan_batches`.
-        batch_size: even int, images a step.
+        batch_size: even int, images per step.
 
     Returns:
         The plan of this share of the batches.
@@ -73,7 +74,7 @@ def plan_joint_batches(
     for place, column in enumerate(class_indices):
         here = class_index == place
         pool = np.flatnonzero(source.labels[:, column])
-        # One draw of each class a round.
+        # One draw of each class per round.
         rounds = draws[here] // class_count
         positives[here] = seeded_draws.draw_in_epochs(pool, rounds, seed, column)
     background = seeded_draws.draw_in_epochs(

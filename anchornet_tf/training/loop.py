@@ -1,4 +1,4 @@
-"""The steps of a training run: progress, logs, checkpoints, resuming, and a stop at the first NaN."""
+"""The steps of a training run: progress, logs, checkpoints, resuming, a stop at the first NaN."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -25,12 +25,14 @@ def run(
     Args:
         folder: of the run.
         variables: everything that the state consists of, by name.
-        batches_from: gives the batches from a step on. They must be a function of the step alone: that makes a resumed
-            run equal to one that was never stopped.
-        step: takes one batch through one update and gives the parts of the loss as scalars, before the update.
+        batches_from: returns the batches from a step on. They must be a function of the step alone:
+            that makes a resumed run equal to one that was never stopped.
+        step: takes one batch through one update and returns the parts of the loss, as scalars, from
+            before the update.
         steps: int. Steps of the whole run.
         checkpoint_every: int. Steps between checkpoints.
-        images: gives pictures `(n, height, width, 3)` by name for TensorBoard, at every checkpoint.
+        images: returns pictures `(n, height, width, 3)` by name for TensorBoard, at every
+            checkpoint.
 
     Returns:
         the step that the run was resumed from, 0 for a new one.
@@ -52,10 +54,11 @@ def run(
             broken = [name for name, value in parts.items() if not math.isfinite(value)]
             if broken:
                 folder.log(rows)
+                shown = ", ".join(f"{name}={parts[name]}" for name in broken)
                 raise BrokenLoss(
-                    f"Expected finite losses; the checkpoint of step {number - 1 - len(rows)} is kept. A smaller "
-                    "--learning_rate often helps. "
-                    f"Received: {', '.join(f'{name}={parts[name]}' for name in broken)} at step {number}"
+                    f"Expected finite losses; the checkpoint of step {number - 1 - len(rows)} is "
+                    "kept. A smaller --learning_rate often helps. "
+                    f"Received: {shown} at step {number}"
                 )
             rows.append({"step": number, **{name: f"{value:.6g}" for name, value in parts.items()}})
             bar.update()

@@ -1,10 +1,13 @@
 """The folder of a training run: its checkpoint, its log of losses, and whether it is finished."""
 
+import contextlib
 import csv
 import io
 import json
 import os
+import pathlib
 import zipfile
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -31,7 +34,7 @@ class RunFolder:
             raise OSError(f"Expected a folder that can be written to. Received: {self.path}")
 
     def save(self, step: int, variables: dict) -> None:
-        """Writes a checkpoint of named variables after `step` steps; the old one stays until it is whole."""
+        """Writes a checkpoint of named variables after `step` steps, in place of the last."""
         if not self.writes:
             return
         arrays = {name: np.asarray(variable) for name, variable in variables.items()}
@@ -51,14 +54,9 @@ class RunFolder:
         if not self.has_checkpoint():
             return 0
         path = self.path / _CHECKPOINT
-        try:
-            with np.load(path) as archive:
-                arrays = {name: archive[name] for name in archive.files}
+        with _reading(path) as archive:
+            arrays = {name: archive[name] for name in archive.files}
             step = int(arrays.pop(_STEP))
-        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-            raise ValueError(
-                f"Expected a whole checkpoint ({error}); remove it to start over. Received: {path}"
-            ) from error
         shapes = {name: tuple(variable.shape) for name, variable in variables.items()}
         if shapes != {name: array.shape for name, array in arrays.items()}:
             raise ValueError(
@@ -111,10 +109,49 @@ class RunFolder:
                 temporary.write_text(json.dumps(summary, indent=2) + "\n")
 
     def finished_summary(self, steps: int) -> dict | None:
-        """Returns the summary of a run that has taken `steps` steps, and says so; None where there is work to do."""
+        """Returns the summary of a run that has taken `steps` steps, and says so.
+
+        Returns:
+            The summary, or None where there is work to do.
+        """
         path = self.path / _SUMMARY
         summary = json.loads(path.read_text()) if path.exists() else None
         if summary is None or summary["steps"] != steps:
             return None
         print(f"This run is finished: {steps} steps in {self.path}. Raise --steps to go on.")
         return summary
+
+
+def check_not_further(folder: str | os.PathLike, steps: int) -> None:
+    """Raises where the run in a folder has taken more steps than are asked for.
+
+    Its weights are those of the later step: banks, summary and configuration must not say less.
+
+    Args:
+        folder: of the run; need not exist.
+        steps: int. Steps that are asked for.
+
+    Raises:
+        ValueError: where the run is further, or its checkpoint is damaged.
+    """
+    path = pathlib.Path(folder) / _CHECKPOINT
+    if not path.exists():
+        return
+    with _reading(path) as archive:
+        reached = int(archive[_STEP])
+    if reached > steps:
+        raise ValueError(
+            f"Expected at least {reached} steps, since the run in this folder is at step "
+            f"{reached}; nothing was changed. Received: {steps} steps for {folder}"
+        )
+
+
+@contextlib.contextmanager
+def _reading(path: pathlib.Path) -> Iterator[np.lib.npyio.NpzFile]:
+    try:
+        with np.load(path) as archive:
+            yield archive
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"Expected a whole checkpoint ({error}); remove it to start over. Received: {path}"
+        ) from error

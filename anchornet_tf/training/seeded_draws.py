@@ -1,4 +1,4 @@
-"""Random draws as pure functions of what they are for: no state, the same on every machine and worker."""
+"""Random draws as pure functions of what they are for: the same on every machine and worker."""
 
 import functools
 
@@ -46,7 +46,7 @@ def choose_views(
         image_index: int array, the drawn images.
         streams, draws: what identifies each draw; broadcast against `image_index`.
         seed: int.
-        views: None to augment each draw anew; int to draw one of so many fixed views of the image.
+        views: None to augment each draw anew, or the number of fixed views per image.
     """
     if views is None:
         return np.zeros_like(image_index), seed_pairs(DRAW_SEED, seed, streams, draws)

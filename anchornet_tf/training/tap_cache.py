@@ -16,7 +16,7 @@ from anchornet_tf.utils import files
 _STRIDES = (4, 16, 32)
 
 
-def tap_shapes(image_size: int, dimensions: int = DIMENSIONS) -> tuple[tuple[int, int, int], ...]:
+def tap_shapes(image_size: int, dimensions: int = DIMENSIONS) -> tuple[tuple[int, ...], ...]:
     """Returns the (height, width, dimensions) of each projected tap for square images."""
     sides = [-(-image_size // stride) for stride in _STRIDES]
     return tuple((side, side, dimensions) for side in sides)
@@ -30,19 +30,26 @@ def cache_key(**identity) -> str:
 class TapCache:
     """Rows of float16 taps in memory-mapped files, written once and kept for later runs.
 
-    The files are sparse: rows that were never computed take no room on the disk. A row counts only after all of it
-    was written, so an interrupted run goes on where it stopped.
+    The files are sparse: rows that were never computed take no room on the disk. A row counts only
+    after all of it was written, so an interrupted run goes on where it stopped.
 
     Args:
-        folder: where the files are; made when missing. One folder a `cache_key`.
+        folder: where the files are; made when missing. One folder per `cache_key`.
         num_rows: int. Rows in all.
         image_size: int. Side of the images that the taps come from.
+        dimensions: int. Channels of each tap after the PCA.
     """
 
-    def __init__(self, folder: str | os.PathLike, num_rows: int, image_size: int):
+    def __init__(
+        self,
+        folder: str | os.PathLike,
+        num_rows: int,
+        image_size: int,
+        dimensions: int = DIMENSIONS,
+    ):
         self.folder = files.make_folder(folder)
         self.num_rows = num_rows
-        self.shapes = tap_shapes(image_size)
+        self.shapes = tap_shapes(image_size, dimensions)
         with files.locked(self.folder / "tap_cache"):
             self._taps = [
                 self._open(name, np.float16, (num_rows, *shape))
@@ -65,7 +72,7 @@ class TapCache:
 
     @property
     def bytes_per_row(self) -> int:
-        """Room that one computed row takes on the disk."""
+        """Bytes that one computed row takes on the disk."""
         return sum(int(np.prod(shape)) for shape in self.shapes) * 2
 
     def missing(self, rows: np.ndarray) -> np.ndarray:
@@ -78,7 +85,8 @@ class TapCache:
 
         Args:
             rows: `(n,)` rows that are wanted.
-            compute: given the missing rows, yields `(some of them, their taps)` until all have come.
+            compute: given the missing rows, yields `(some of them, their taps)` until all have
+                come.
 
         Returns:
             the number of rows computed.
@@ -102,8 +110,8 @@ class TapCache:
         needed, free = num_rows * self.bytes_per_row, shutil.disk_usage(self.folder).free
         if needed > 0.95 * free:
             raise OSError(
-                f"Expected {needed / 1e9:.1f} GB of free disk to cache the taps of {num_rows} images; name another "
-                "folder with --cache_dir, or train with --nocache_features. "
+                f"Expected {needed / 1e9:.1f} GB of free disk to cache the taps of {num_rows} "
+                "images; name another folder with --cache_dir, or train with --nocache_features. "
                 f"Received: {free / 1e9:.1f} GB free in {self.folder}"
             )
 

@@ -39,7 +39,7 @@ def test_a_program_that_works():
 def test_help():
     result = _run("--help")
     assert "Does nothing much." in result.stdout and "--count" in result.stdout
-    assert not result.stderr
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from anchornet_tf.training import recipe as reproduce_run
+from anchornet_tf.training.recipe import reproduce
+from anchornet_tf.training.recipe_config import RecipeConfig
 from anchornet_tf.training.stage1 import run as stage1_run
 from anchornet_tf.training.stage2 import run as stage2_run
 from tests.trainers.stage1_test import _run
@@ -37,8 +38,9 @@ def calls(monkeypatch):
 
 @pytest.mark.parametrize("setting", ["short", "paper"])
 def test_runs_of_the_recipe(setting, calls, tmp_path):
+    recipe = RecipeConfig(setting=setting, seed=4, workdir=str(tmp_path))
     for _ in range(2):
-        assert reproduce_run.run("parts_world", tmp_path, setting, seed=4) == tmp_path / "model"
+        assert reproduce(recipe) == tmp_path / "model"
     names, configurations = zip(*calls, strict=True)
     assert names == ("stage1", "without_diversity", "stage2") * 2, "the trainers know what is done"
     whole, ablation, joint = configurations[:3]

@@ -10,6 +10,7 @@ import pytest
 import anchornet_tf
 from anchornet_tf.training.stage2 import run as stage2_run
 from anchornet_tf.training.stage2.config import Stage2Config
+from anchornet_tf.training.stage2.energy_watch import EnergyWatch
 from tests.repository.tree import ROOT
 from tests.trainers.stage1_test import _run, _write_folder
 
@@ -50,7 +51,7 @@ def test_maps_that_lose_their_energy_are_reported_once(caplog):
         def step(self, batch):
             return {"loss": 1.0, "energy": batch}
 
-    watch = stage2_run._EnergyWatch(Training())
+    watch = EnergyWatch(Training())
     with caplog.at_level("WARNING"):
         watch(0.3)
         assert not caplog.records

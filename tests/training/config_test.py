@@ -2,7 +2,7 @@
 
 import pytest
 
-from anchornet_tf.training import config as configs
+from anchornet_tf.training import config_file
 from anchornet_tf.training.stage1.config import Stage1Config
 
 
@@ -27,17 +27,17 @@ def test_bad_values(change, message):
 
 def test_save_and_load(tmp_path):
     config = Stage1Config(classes=("bird", "cow"), sigma=2.0)
-    configs.save(config, tmp_path)
-    assert configs.load(Stage1Config, tmp_path) == config
+    config_file.save(config, tmp_path)
+    assert config_file.load(Stage1Config, tmp_path) == config
 
 
 def test_a_folder_of_another_run_is_refused(tmp_path):
-    configs.check_same(Stage1Config(), tmp_path)
-    configs.save(Stage1Config(), tmp_path)
-    configs.check_same(Stage1Config(), tmp_path)
-    configs.check_same(Stage1Config(steps=10_000), tmp_path)
+    config_file.check_same(Stage1Config(), tmp_path)
+    config_file.save(Stage1Config(), tmp_path)
+    config_file.check_same(Stage1Config(), tmp_path)
+    config_file.check_same(Stage1Config(steps=10_000), tmp_path)
     with pytest.raises(ValueError, match="Received: .*num_filters 64 there, 32 here"):
-        configs.check_same(Stage1Config(num_filters=32), tmp_path)
+        config_file.check_same(Stage1Config(num_filters=32), tmp_path)
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(ValueError, match="folder of a stage1 run"):
-        configs.check_same(Stage1Config(), tmp_path)
+        config_file.check_same(Stage1Config(), tmp_path)

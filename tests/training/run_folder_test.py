@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from anchornet_tf.training.run_folder import RunFolder
+from anchornet_tf.training.run_folder import RunFolder, check_not_further
 
 
 def test_checkpoint_round_trip(tmp_path):
@@ -28,6 +28,19 @@ def test_bad_checkpoints(tmp_path):
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(ValueError, match="whole checkpoint(.|\n)*Received: .*checkpoint.npz"):
         folder.restore({"a": tf.Variable([1.0])})
+
+
+def test_a_run_that_is_further_is_refused(tmp_path):
+    check_not_further(tmp_path / "none", 1)
+    folder = RunFolder(tmp_path)
+    folder.save(5, {"a": tf.Variable([1.0])})
+    for steps in (5, 6):
+        check_not_further(tmp_path, steps)
+    with pytest.raises(ValueError, match="is at step 5; nothing was changed. Received: 4 steps"):
+        check_not_further(tmp_path, 4)
+    (tmp_path / "checkpoint.npz").write_bytes(b"")
+    with pytest.raises(ValueError, match="whole checkpoint.*Received: "):
+        check_not_further(tmp_path, 4)
 
 
 def test_other_workers_write_nothing(tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from anchornet_tf.training.stage1 import input as bank_input
+from anchornet_tf.training.stage1 import input as stage1_input
 from anchornet_tf.training.stage1.config import Stage1Config
 
 
@@ -11,11 +11,11 @@ from anchornet_tf.training.stage1.config import Stage1Config
 def test_calibration_sees_positives_of_the_last_batches(source, steps):
     config = Stage1Config(classes=("bird", "cow"), steps=steps, batch_size=8)
     columns = source.require_classes(config.classes)
-    plan = bank_input.calibration_plan(config, source)
+    plan = stage1_input.calibration_plan(config, source)
     assert plan.image_index.shape == (min(steps, 60), 2 * 4), "240 images of a class at most"
     for place, column in enumerate(columns):
         images = plan.image_index[:, plan.positives[place]]
         assert source.labels[images, column].all()
-    trained = bank_input.plan(config, source, 0)
+    trained = stage1_input.plan(config, source, 0)
     rows = np.stack([trained.image_index, trained.view], -1)[-len(plan.view) :, :8]
     np.testing.assert_array_equal(np.stack([plan.image_index, plan.view], -1), rows)

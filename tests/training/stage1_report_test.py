@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from anchornet_tf.layers.anchor_bank import AnchorBank
-from anchornet_tf.training.stage1 import report as bank_report
+from anchornet_tf.training.stage1 import report as stage1_report
 from tests.training import synthetic
 
 
@@ -16,7 +16,7 @@ def held_out():
     labels = np.zeros((6, 20), bool)
     labels[:3, 2] = True
     images = rng.integers(0, 256, (6, 32, 32, 3), dtype=np.uint8)
-    return bank_report.HeldOut(images, labels, tuple(taps))
+    return stage1_report.HeldOut(images, labels, tuple(taps))
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def bank():
 
 
 def test_summary(bank, held_out):
-    summary = bank_report.summarise(bank, held_out, column=2, sigma=0.0)
+    summary = stage1_report.summarise(bank, held_out, column=2, sigma=0.0)
     assert summary["average_precision"] == 1.0
     assert (summary["positives"], summary["background"]) == (3, 3)
     # Four equal filters and one at 45 degrees to them, at one of nine taps: pairs (12 * 1 + 8 * sqrt(1/2)) / 20 / 9.
@@ -41,7 +41,7 @@ def test_summary(bank, held_out):
 
 
 def test_mosaic_shows_the_peak(bank, held_out):
-    mosaic = bank_report.response_mosaic(bank, [tap[:1] for tap in held_out.taps])
+    mosaic = stage1_report.response_mosaic(bank, [tap[:1] for tap in held_out.taps])
     assert mosaic.shape == (1, 2 * 8, 4 * 8, 1)
     assert mosaic.min() == 0 and mosaic.max() == 1
     assert np.unravel_index(mosaic[0, :8, :8, 0].argmax(), (8, 8)) == (2, 5)
@@ -49,7 +49,7 @@ def test_mosaic_shows_the_peak(bank, held_out):
 
 
 def test_picture(bank, held_out, tmp_path):
-    path = bank_report.draw_filters(
+    path = stage1_report.draw_filters(
         bank, held_out, 2, "planted", tmp_path / "new" / "bird.png", filters=2
     )
     assert path.stat().st_size > 5_000

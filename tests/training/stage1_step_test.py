@@ -13,7 +13,7 @@ import tensorflow as tf
 from anchornet_tf.losses.discriminability import auxiliary_loss, discriminability_loss
 from anchornet_tf.losses.diversity import filter_diversity_loss, response_diversity_loss
 from anchornet_tf.training import loop
-from anchornet_tf.training.stage1 import step as bank_training
+from anchornet_tf.training.stage1.step import BankTraining
 from benchmarks.workers import free_ports
 from tests.repository.tree import ROOT
 from tests.training import synthetic
@@ -29,7 +29,7 @@ def _assert_close(left, right, tolerance):
 
 def test_one_step_is_gradient_descent_on_the_weighted_sum(tmp_path):
     config = synthetic.small_config(("bird",), steps=1, momentum=0.0)
-    training = bank_training.BankTraining(config, tf.distribute.get_strategy(), lambda taps: taps)
+    training = BankTraining(config, tf.distribute.get_strategy(), lambda taps: taps)
     (batch,) = synthetic.shard(config, 0, 1, 0)
     bank = training.banks["bird"]
     is_positive = np.arange(8) < 4
@@ -67,7 +67,7 @@ def test_several_classes_at_once_are_the_same_as_one_at_a_time(tmp_path):
 
 
 def test_banks_of_different_classes_start_differently(tmp_path):
-    training = bank_training.BankTraining(
+    training = BankTraining(
         synthetic.small_config(), tf.distribute.get_strategy(), lambda taps: taps
     )
     kernels = [bank.kernel.numpy() for bank in training.banks.values()]
@@ -76,7 +76,7 @@ def test_banks_of_different_classes_start_differently(tmp_path):
 
 def test_moments_come_from_the_classs_own_images():
     config = synthetic.small_config(steps=3)
-    training = bank_training.BankTraining(config, tf.distribute.get_strategy(), lambda taps: taps)
+    training = BankTraining(config, tf.distribute.get_strategy(), lambda taps: taps)
     slots, count = 4, len(training.banks)
     batches = [[tap[: slots * count] for tap in taps] for taps in synthetic.shard(config, 0, 1, 0)]
     moments = training.response_moments(batches)
@@ -125,7 +125,7 @@ def test_a_broken_loss_names_its_part_and_keeps_the_checkpoint(tmp_path):
     synthetic.train(synthetic.small_config(steps=2), tmp_path)
     before = (tmp_path / "checkpoint.npz").read_bytes()
     config = synthetic.small_config(steps=6)
-    training = bank_training.BankTraining(config, tf.distribute.get_strategy(), lambda taps: taps)
+    training = BankTraining(config, tf.distribute.get_strategy(), lambda taps: taps)
 
     def poisoned(batch):
         parts = training.step(batch)

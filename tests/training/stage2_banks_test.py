@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from anchornet_tf.models.bank_file import BankFile
-from anchornet_tf.training.stage2 import banks as stage1_banks
+from anchornet_tf.training.stage2.banks import read_banks
 from anchornet_tf.trunks import pca
 from anchornet_tf.trunks.backbone import TAP_CHANNELS
 
@@ -31,7 +31,7 @@ def test_banks_come_in_the_order_of_the_classes(tmp_path):
         _write_run(tmp_path / "a", ["train", "bird"]),
         _write_run(tmp_path / "b", ["aeroplane"]),
     ]
-    banks, projections = stage1_banks.read(runs)
+    banks, projections = read_banks(runs)
     assert [bank.class_name for bank in banks] == ["aeroplane", "bird", "train"]
     assert all(bank.pca_digest == projections.digest() for bank in banks)
 
@@ -39,10 +39,10 @@ def test_banks_come_in_the_order_of_the_classes(tmp_path):
 def test_what_does_not_fit(tmp_path):
     first = _write_run(tmp_path / "a", ["bird"])
     with pytest.raises(ValueError, match="second one of bird"):
-        stage1_banks.read([first, _write_run(tmp_path / "b", ["bird"])])
+        read_banks([first, _write_run(tmp_path / "b", ["bird"])])
     with pytest.raises(ValueError, match="Expected runs on one PCA(.|\n)*Received: "):
-        stage1_banks.read([first, _write_run(tmp_path / "c", ["cow"], seed=1)])
+        read_banks([first, _write_run(tmp_path / "c", ["cow"], seed=1)])
     with pytest.raises(ValueError, match="finished run(.|\n)*Received: .*nowhere"):
-        stage1_banks.read([tmp_path / "nowhere"])
+        read_banks([tmp_path / "nowhere"])
     with pytest.raises(ValueError, match="Received: none"):
-        stage1_banks.read([])
+        read_banks([])

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from anchornet_tf.training.stage2 import input as joint_input
+from anchornet_tf.training.stage2 import input as stage2_input
 from anchornet_tf.training.stage2.config import Stage2Config
 
 
 def test_calibration_sees_positives_of_every_class(source):
     config = Stage2Config(banks=("run",), batch_size=8)
     columns = source.require_classes(["bird", "cow"])
-    plan = joint_input.calibration_plan(config, source, columns, 90)
+    plan = stage2_input.calibration_plan(config, source, columns, 90)
     assert plan.image_index.shape == (23, 4), "the next number of whole batches"
     labels = source.labels[plan.image_index, np.asarray(columns)[plan.class_index]]
     assert labels.all() and not plan.view.any()

@@ -6,7 +6,7 @@ from PIL import Image
 
 from anchornet_tf.losses.diversity import filter_diversity_loss
 from anchornet_tf.training.stage1.report import HeldOut
-from anchornet_tf.training.stage2 import report as joint_report
+from anchornet_tf.training.stage2 import report as stage2_report
 from tests.training import synthetic_joint
 
 
@@ -26,24 +26,24 @@ def held_out():
 
 
 def _all_maps(model, held_out):
-    maps = joint_report.stacked_maps(model, [tap[:6] for tap in held_out.taps])
+    maps = stage2_report.stacked_maps(model, [tap[:6] for tap in held_out.taps])
     return maps.reshape(-1, maps.shape[-1])
 
 
 def test_stacked_maps_are_gamma_at_every_other_cell(model, held_out):
-    maps = joint_report.stacked_maps(model, held_out.taps)
+    maps = stage2_report.stacked_maps(model, held_out.taps)
     whole = model.gamma_maps(model.linear_responses(held_out.taps)).numpy()
     np.testing.assert_allclose(maps, whole[:, ::2, ::2], rtol=1e-6)
 
 
 def test_an_encoder_of_the_principal_directions_is_the_best(model, held_out):
-    before = joint_report.summarise(model, held_out)
+    before = stage2_report.summarise(model, held_out)
     assert before["images"] == 6, "background does not count"
     assert before["encoder_cosine"] == pytest.approx(
         float(filter_diversity_loss(model.autoencoder.kernel))
     )
     model.fit_encoder([_all_maps(model, held_out)])
-    after = joint_report.summarise(model, held_out)
+    after = stage2_report.summarise(model, held_out)
     assert after["reconstruction"] == pytest.approx(after["reconstruction_best"], rel=1e-4)
     assert after["encoder_cosine"] < 1e-5
     assert after["reconstruction_best"] < 0.8 * after["reconstruction_random"]
@@ -52,11 +52,11 @@ def test_an_encoder_of_the_principal_directions_is_the_best(model, held_out):
 
 
 def test_reconstruction_is_the_mean_of_two_minus_two_cosines(model, held_out):
-    summary = joint_report.summarise(model, held_out)
+    summary = stage2_report.summarise(model, held_out)
     kernel = model.autoencoder.kernel.numpy()[0, 0]
     losses = []
     for image in range(6):
-        a = joint_report.stacked_maps(model, [tap[[image]] for tap in held_out.taps])
+        a = stage2_report.stacked_maps(model, [tap[[image]] for tap in held_out.taps])
         a = a - model.autoencoder.running_mean.numpy()
         b = a @ kernel @ kernel.T
         losses.append(2 - 2 * np.sum(a * b) / np.linalg.norm(a) / np.linalg.norm(b))
@@ -64,11 +64,11 @@ def test_reconstruction_is_the_mean_of_two_minus_two_cosines(model, held_out):
 
 
 def test_picture(model, held_out, tmp_path):
-    path = joint_report.draw_filters(
+    path = stage2_report.draw_filters(
         model, held_out, [2, 9, 11], tmp_path / "picture.png", filters=2
     )
     with Image.open(path) as picture:
         assert picture.width > picture.height > 300, "three columns, two rows"
     nobody = HeldOut(held_out.images, np.zeros_like(held_out.labels), held_out.taps)
     with pytest.raises(ValueError, match="Received: none"):
-        joint_report.draw_filters(model, nobody, [2, 9, 11], tmp_path / "none.png")
+        stage2_report.draw_filters(model, nobody, [2, 9, 11], tmp_path / "none.png")

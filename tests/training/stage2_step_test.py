@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from anchornet_tf.training.stage2 import step as joint_training
+from anchornet_tf.training.stage2.step import JointTraining, trained_variables
 from tests.training import synthetic_joint
 from tests.training.stage1_step_test import _assert_close, _finish, _program
 
@@ -19,7 +19,7 @@ CLASSES, FILTERS, SLOTS = (
 
 def _training(config):
     model = synthetic_joint.small_model(config)
-    return joint_training.JointTraining(config, model, tf.distribute.get_strategy())
+    return JointTraining(config, model, tf.distribute.get_strategy())
 
 
 def _smooth(maps, sigma):
@@ -142,7 +142,7 @@ def test_end_to_end_moves_the_trunk_by_the_small_rate_and_keeps_its_statistics()
 def test_what_is_trained():
     def paths(**changes):
         config = synthetic_joint.small_config(**changes)
-        return {v.path for v in joint_training.trained_variables(model, config)}
+        return {v.path for v in trained_variables(model, config)}
 
     model = synthetic_joint.small_model(synthetic_joint.small_config())
     frozen = paths()

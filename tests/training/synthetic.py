@@ -3,10 +3,9 @@
 import numpy as np
 import tensorflow as tf
 
-from anchornet_tf.training import loop, run_folder
-from anchornet_tf.training import strategy as strategies
-from anchornet_tf.training.stage1 import step as bank_training
+from anchornet_tf.training import loop, run_folder, strategies
 from anchornet_tf.training.stage1.config import Stage1Config
+from anchornet_tf.training.stage1.step import BankTraining
 
 SHAPES = ((8, 8, 256), (2, 2, 256), (1, 1, 256))
 SLOTS = 4
@@ -44,12 +43,10 @@ def shard(config, start: int, shards: int, index: int) -> tf.data.Dataset:
     return tf.data.Dataset.from_generator(steps, output_signature=signature)
 
 
-def train(
-    config, workdir, strategy: str = "one", checkpoint_every: int = 2
-) -> bank_training.BankTraining:
+def train(config, workdir, strategy: str = "one", checkpoint_every: int = 2) -> BankTraining:
     """Trains banks on the random taps through the same loop and strategies as the real thing."""
     where = strategies.make(strategy)
-    training = bank_training.BankTraining(config, where, lambda taps: taps)
+    training = BankTraining(config, where, lambda taps: taps)
     loop.run(
         folder=run_folder.RunFolder(workdir, writes=strategies.is_chief(where)),
         variables=training.state(),

@@ -6,10 +6,9 @@ import numpy as np
 import tensorflow as tf
 
 from anchornet_tf.models.anchornet import AnchorNet
-from anchornet_tf.training import loop, run_folder, seeded_draws
-from anchornet_tf.training import strategy as strategies
-from anchornet_tf.training.stage2 import step as joint_training
+from anchornet_tf.training import loop, run_folder, seeded_draws, strategies
 from anchornet_tf.training.stage2.config import Stage2Config
+from anchornet_tf.training.stage2.step import JointTraining
 from anchornet_tf.trunks.backbone import Backbone
 
 CLASSES = ("bird", "cow", "dog")
@@ -75,12 +74,12 @@ def shard(config, start: int, shards: int, index: int) -> tf.data.Dataset:
     )
 
 
-def train(config, workdir, strategy: str = "one") -> joint_training.JointTraining:
+def train(config, workdir, strategy: str = "one") -> JointTraining:
     """Trains on the random taps through the same loop and strategies as the real thing."""
     where = strategies.make(strategy)
     with where.scope():
         model = small_model(config)
-    training = joint_training.JointTraining(config, model, where)
+    training = JointTraining(config, model, where)
     loop.run(
         folder=run_folder.RunFolder(workdir, writes=strategies.is_chief(where)),
         variables=training.state(),

@@ -1,4 +1,4 @@
-"""The cache of taps: rows once computed are kept, the rest are asked for; a full disk is said before."""
+"""The cache of taps: rows are computed once and kept; a full disk is an error beforehand."""
 
 import collections
 
@@ -29,6 +29,12 @@ def test_rows_are_computed_once_and_kept(tmp_path):
     for tap, expected in zip(again.read(np.array([4, 1, 4])), _taps([4, 1, 4]), strict=True):
         np.testing.assert_array_equal(tap, expected)
         assert tap.dtype == np.float16
+
+
+def test_taps_of_fewer_dimensions(tmp_path):
+    cache = tap_cache.TapCache(tmp_path, 10, 32, dimensions=8)
+    assert cache.shapes == ((8, 8, 8), (2, 2, 8), (1, 1, 8))
+    assert cache.bytes_per_row == 2 * 8 * (64 + 4 + 1)
 
 
 def test_an_interrupted_fill_keeps_what_was_whole(tmp_path):

@@ -5,7 +5,7 @@ import dataclasses
 import tensorflow as tf
 
 from anchornet_tf.datasets.image_source import ImageSource
-from anchornet_tf.training import weak_labels
+from anchornet_tf.training import image_batches
 from anchornet_tf.training.batch_plan import BatchPlan, plan_batches
 from anchornet_tf.training.cached_views import CachedViews
 from anchornet_tf.training.stage1.config import Stage1Config
@@ -32,7 +32,7 @@ def plan(
 
 
 def calibration_plan(config: Stage1Config, source: ImageSource) -> BatchPlan:
-    """Returns the positives of the last batches, whose taps are there already where they are cached."""
+    """Returns the positives of the last batches: where taps are cached, theirs are there."""
     steps = min(config.steps, -(-_CALIBRATION_IMAGES // (config.batch_size // 2)))
     whole = plan(config, source, config.steps - steps)
     count = whole.positives.size  # They come first, class by class.
@@ -51,5 +51,5 @@ def batches(
     """Returns the taps of a plan's batches, or their images where nothing is cached."""
     if cached is not None:
         return cached.batches(share)
-    images = weak_labels.planned_images(source, share, config.image_size)
+    images = image_batches.planned_images(source, share, config.image_size)
     return images.map(lambda batch: batch["image"]).prefetch(2)

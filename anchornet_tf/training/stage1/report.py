@@ -1,4 +1,4 @@
-"""What a trained bank does on held-out images: average precision, diversity, and a picture of its filters."""
+"""What a trained bank does on held-out images: measures, and a picture of its filters."""
 
 import dataclasses
 import pathlib
@@ -80,9 +80,9 @@ def summarise(bank: AnchorBank, held_out: HeldOut, column: int, sigma: float) ->
     """Measures a bank on held-out images.
 
     Returns:
-        `filter_cosine` (L_DivA, 0 for orthogonal filters), `map_overlap` (L_DivB on images of the class),
-        `average_precision` of "the mean of the maps' maxima says that the class is there" against background, and
-        the number of images behind it.
+        `filter_cosine` (L_DivA, 0 for orthogonal filters), `map_overlap` (L_DivB on images of the
+        class), `average_precision` of "the mean of the maps' maxima says that the class is there"
+        against background, and the number of images behind it.
     """
     is_positive = held_out.labels[:, column]
     used = is_positive | ~held_out.labels.any(axis=1)
@@ -107,9 +107,10 @@ def draw_filters(
     filters: int = 8,
     images: int = 6,
 ) -> pathlib.Path:
-    """Draws the strongest responses of some filters on held-out images of the class (the paper's figure 2).
+    """Draws the strongest responses of filters on held-out images of the class (paper figure 2).
 
-    A row a filter, its best images in the columns; the ring marks the maximum, the colour the response.
+    One row per filter, its best images in the columns. The ring marks the maximum, the colour is
+    the response.
     """
     rows = np.flatnonzero(held_out.labels[:, column])
     maps = response_maps(bank, [tap[rows] for tap in held_out.taps])

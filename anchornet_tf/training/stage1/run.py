@@ -9,13 +9,11 @@ import numpy as np
 from anchornet_tf.datasets import sources
 from anchornet_tf.models.bank_file import BankFile
 from anchornet_tf.models.tap_extractor import TapExtractor
-from anchornet_tf.training import augmentation, loop
-from anchornet_tf.training import config as configs
-from anchornet_tf.training import strategy as strategies
+from anchornet_tf.training import augmentation, config_file, loop, strategies
 from anchornet_tf.training.cached_views import CachedViews
-from anchornet_tf.training.run_folder import RunFolder
-from anchornet_tf.training.stage1 import input as bank_input
-from anchornet_tf.training.stage1 import report as bank_report
+from anchornet_tf.training.run_folder import RunFolder, check_not_further
+from anchornet_tf.training.stage1 import input as stage1_input
+from anchornet_tf.training.stage1 import report as stage1_report
 from anchornet_tf.training.stage1.config import Stage1Config
 from anchornet_tf.training.stage1.step import BankTraining
 from anchornet_tf.trunks import pca
@@ -34,19 +32,21 @@ def train(
     Args:
         config: what to train.
         workdir: folder of the run. Several workers must see the same one.
-        strategy: name as in `anchornet_tf.training.strategy.make`.
+        strategy: name as in `anchornet_tf.training.strategies.make`.
         cache_dir: folder of the cached taps, or None for the one in the cache folder.
         checkpoint_every: int. Steps between checkpoints.
 
     Returns:
-        the summary: measures of every class on held-out images.
+        The summary: measures of every class on held-out images.
 
     Raises:
-        ValueError: where the data, the classes, the PCA or the folder do not fit, before anything is trained.
-        loop.BrokenLoss: where a loss becomes NaN.
+        ValueError: where the data, the classes, the PCA or the folder do not fit, or the run in the
+            folder is further than `config.steps`, before anything is written.
+        BrokenLoss: where a loss becomes NaN.
     """
     where = strategies.make(strategy)
-    configs.check_same(config, workdir)
+    config_file.check_same(config, workdir)
+    check_not_further(workdir, config.steps)
     source = sources.open_source(
         config.data, "train", heldout_fraction=config.heldout_fraction, seed=config.seed
     )
@@ -57,30 +57,31 @@ def train(
     if summary is not None:
         _print_summary(summary, folder.path, config)
         return summary
-    if folder.writes:
-        configs.save(config, folder.path)
-        projections.save(folder.path / "pca.npz")
 
     with where.scope():
         extractor = TapExtractor(config.weights, projections)
     cached = None
     if config.cache_features:
-        cached = CachedViews.of_run(config, source, cache_dir, projections.digest())
-        cached.fill(extractor, bank_input.plan(config, source, 0))
-    training = BankTraining(config, where, (lambda taps: taps) if cached else extractor.taps)
+        cached = CachedViews.of_run(config, source, cache_dir, projections)
+        cached.fill(extractor, stage1_input.plan(config, source, 0))
+    taps_of = (lambda taps: taps) if cached else extractor.taps
+    training = BankTraining(config, where, taps_of, projections.taps[0].components.shape[1])
 
     def batches_from(start):
-        return strategies.distribute(
-            where,
-            lambda shards, index: bank_input.batches(
-                config, source, cached, bank_input.plan(config, source, start, shards, index)
-            ),
-        )
+        def shard(shards, index):
+            share = stage1_input.plan(config, source, start, shards, index)
+            return stage1_input.batches(config, source, cached, share)
+
+        return strategies.distribute(where, shard)
 
     held_out = sources.open_source(
         config.data, "heldout", heldout_fraction=config.heldout_fraction, seed=config.seed
     )
     shown = _shown_taps(config, held_out, columns, extractor) if folder.writes else {}
+    if folder.writes:
+        # After everything that a user may have to mend: what is mended is another configuration.
+        config_file.save(config, folder.path)
+        projections.save(folder.path / "pca.npz")
     start = loop.run(
         folder=folder,
         variables=training.state(),
@@ -89,7 +90,7 @@ def train(
         steps=config.steps,
         checkpoint_every=checkpoint_every,
         images=lambda: {
-            f"responses/{name}": bank_report.response_mosaic(training.banks[name], taps)
+            f"responses/{name}": stage1_report.response_mosaic(training.banks[name], taps)
             for name, taps in shown.items()
         },
     )
@@ -97,15 +98,22 @@ def train(
         print(f"Continued from step {start}.")
     if not folder.writes:
         return {}
-    # The running statistics lag behind the filters, and know nothing of how responses vary together.
-    calibration = bank_input.calibration_plan(config, source)
-    moments = training.response_moments(bank_input.batches(config, source, cached, calibration))
+    _save_banks(config, folder, training, source, cached, projections)
+    return _report(config, folder, training, extractor, held_out, columns)
+
+
+def _save_banks(config, folder, training, source, cached, projections) -> None:
+    """Writes the banks with measured statistics.
+
+    The running ones lag behind the filters, and know nothing of how responses vary together.
+    """
+    calibration = stage1_input.calibration_plan(config, source)
+    moments = training.response_moments(stage1_input.batches(config, source, cached, calibration))
     record = dataclasses.asdict(config)
     for name, bank in training.banks.items():
         file = BankFile.of(bank, name, projections.digest(), record)
         file = file.calibrated(*moments[name].statistics())
         file.save(folder.path / "banks" / f"{name}.npz")
-    return _report(config, folder, training, extractor, held_out, columns)
 
 
 def _shown_taps(config, source, columns, extractor, most: int = 4) -> dict:
@@ -120,14 +128,14 @@ def _shown_taps(config, source, columns, extractor, most: int = 4) -> dict:
 
 
 def _report(config, folder, training, extractor, source, columns) -> dict:
-    held_out = bank_report.held_out_taps(source, columns, extractor, config.image_size)
+    held_out = stage1_report.held_out_taps(source, columns, extractor, config.image_size)
     summary = {"steps": config.steps, "classes": {}}
     for (name, bank), column in zip(training.banks.items(), columns, strict=True):
         if not held_out.labels[:, column].any():
             continue
-        summary["classes"][name] = bank_report.summarise(bank, held_out, column, config.sigma)
+        summary["classes"][name] = stage1_report.summarise(bank, held_out, column, config.sigma)
         title = f"{name}: where the filters of its bank fire, held-out images"
-        bank_report.draw_filters(
+        stage1_report.draw_filters(
             bank, held_out, column, title, folder.path / "pictures" / f"{name}.png"
         )
     folder.write_summary(summary)

@@ -1,6 +1,7 @@
 """Stage 1's model and step: the banks of several classes at once, each as if it were alone."""
 
 import zlib
+from collections.abc import Callable
 
 import keras
 import tensorflow as tf
@@ -18,19 +19,27 @@ _STRIDE = 2
 class BankTraining:
     """Banks, optimizer and one step of them.
 
-    Every class sees its own positives and the background images that all share, and no loss joins two classes: training
-    several at once gives what training each alone gives.
+    Every class sees its own positives and the background images that all share, and no loss joins
+    two classes: training several at once gives what training each alone gives.
 
     Args:
         config: what to train.
         strategy: where; the variables are made in its scope.
         taps_of: turns one element of the input into projected taps (the identity for cached taps).
+        dimensions: int. Channels of each tap after the PCA.
     """
 
-    def __init__(self, config: Stage1Config, strategy: tf.distribute.Strategy, taps_of):
+    def __init__(
+        self,
+        config: Stage1Config,
+        strategy: tf.distribute.Strategy,
+        taps_of: Callable,
+        dimensions: int = DIMENSIONS,
+    ):
         self.config = config
         self.strategy = strategy
         self.taps_of = taps_of
+        self.dimensions = dimensions
         with strategy.scope():
             self.banks = {name: self._new_bank(name) for name in config.classes}
             self.optimizer = keras.optimizers.SGD(config.learning_rate, config.momentum)
@@ -44,12 +53,13 @@ class BankTraining:
         bank = AnchorBank(
             self.config.num_filters, kernel_initializer=initializer, name=f"bank_{name}"
         )
-        bank.build([(None, None, None, DIMENSIONS)] * 3)
+        bank.build([(None, None, None, self.dimensions)] * 3)
         bank.built = True
         return bank
 
     @property
     def trainable_variables(self) -> list:
+        """The filters and biases of all banks."""
         return [variable for bank in self.banks.values() for variable in bank.trainable_variables]
 
     def state(self) -> dict:
@@ -65,7 +75,7 @@ class BankTraining:
         return {**named, **optimizer}
 
     def class_losses(self, bank: AnchorBank, taps, is_positive) -> dict[str, tf.Tensor]:
-        """Returns the weighted parts of one class's loss on images of the class and of background."""
+        """Returns the weighted parts of one class's loss, on its images and on background."""
         config = self.config
         linear = bank.linear(taps, fast_gradient=True)
         response_maps = tf.nn.softplus(linear)
@@ -105,9 +115,8 @@ class BankTraining:
         taps = [tf.cast(tap, tf.float32) for tap in self.taps_of(element)]
         replicas = self.strategy.num_replicas_in_sync
         count = len(self.banks)
-        slots = tf.shape(taps[0])[0] // (
-            count + 1
-        )  # Positives class by class, then the background.
+        # Positives class by class, then the background.
+        slots = tf.shape(taps[0])[0] // (count + 1)
         is_positive = tf.range(2 * slots) < slots
         shown: dict[str, tf.Tensor] = {}
         with tf.GradientTape() as tape:

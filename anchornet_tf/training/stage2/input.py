@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from anchornet_tf.datasets.image_source import ImageSource
-from anchornet_tf.training import weak_labels
+from anchornet_tf.training import image_batches
 from anchornet_tf.training.cached_views import CachedViews
 from anchornet_tf.training.joint_plan import JointPlan, plan_joint_batches
 from anchornet_tf.training.stage2.config import Stage2Config
@@ -35,7 +35,7 @@ def plan(
 def calibration_plan(
     config: Stage2Config, source: ImageSource, columns: list[int], images: int
 ) -> JointPlan:
-    """Returns batches of at least so many positives, uniform over the classes, whose statistics are wanted."""
+    """Returns batches of at least `images` positives, uniform over the classes, as they are."""
     steps = -(-images // (config.batch_size // 2))
     whole = plan_joint_batches(
         source,
@@ -48,7 +48,7 @@ def calibration_plan(
     half = config.batch_size // 2
     return JointPlan(
         image_index=whole.image_index[:, :half],
-        # The images as they are: the first view.
+        # The first view is the image itself.
         view=np.zeros_like(whole.view[:, :half]),
         augmentation_seed=whole.augmentation_seed[:, :half],
         class_index=whole.class_index,
@@ -63,7 +63,7 @@ def batches(
     if cached is not None:
         inputs = cached.batches(share).map(lambda *taps: {"taps": taps})
     else:
-        images = weak_labels.planned_images(source, share, config.image_size)
+        images = image_batches.planned_images(source, share, config.image_size)
         inputs = images.map(lambda batch: {"images": batch["image"]})
     drawn = tf.data.Dataset.from_tensor_slices(
         {"class_index": share.class_index, "noise_seed": share.noise_seed}

@@ -1,4 +1,4 @@
-"""What the class-agnostic layer does on held-out images: reconstruction against its bounds, and a picture."""
+"""What the class-agnostic layer does on held-out images: measures, and a picture."""
 
 import os
 import pathlib
@@ -16,7 +16,7 @@ from anchornet_tf.training.stage1.report import HeldOut
 from anchornet_tf.trunks.pca import StreamingMoments
 
 _BATCH = 8
-# Neighbouring cells say the same: every other one in each direction is enough for sums over an image.
+# Neighbouring cells say the same: every other one in each direction is enough for sums.
 _STRIDE = 2
 
 
@@ -24,9 +24,10 @@ def summarise(model: AnchorNet, held_out: HeldOut, seed: int = 0) -> dict:
     """Measures the class-agnostic layer on held-out images of objects, without noise.
 
     Returns:
-        L_R of the trained encoder (`reconstruction`), of an orthogonal encoder of chance (`reconstruction_random`) and
-        of the principal directions of these very maps, the best that any linear encoder of this size can do in squared
-        error (`reconstruction_best`); L_DivA of the encoder (`encoder_cosine`), and the number of images.
+        L_R of the trained encoder (`reconstruction`), of a random orthogonal encoder
+        (`reconstruction_random`) and of the principal directions of these very maps, the best that
+        any linear encoder of this size can do in squared error (`reconstruction_best`); L_DivA of
+        the encoder (`encoder_cosine`), and the number of images.
     """
     chosen = np.flatnonzero(held_out.labels.any(axis=1))
     maps = [stacked_maps(model, [tap[[index]] for tap in held_out.taps]) for index in chosen]
@@ -67,7 +68,7 @@ def _loss(layer: TiedAutoencoder, gamma: np.ndarray) -> float:
 
 
 def descriptors(model: AnchorNet, taps) -> np.ndarray:
-    """Returns the class-agnostic descriptors of many images, `(n, height, width, latent_filters)`."""
+    """Returns the class-agnostic descriptors of many images, `(n, height, width, filters)`."""
     pieces = []
     for start in range(0, len(taps[0]), _BATCH):
         part = [tf.cast(tap[start : start + _BATCH], tf.float32) for tap in taps]
@@ -85,8 +86,8 @@ def draw_filters(
 ) -> pathlib.Path:
     """Draws class-agnostic filters across classes (the paper's figure 2c).
 
-    A row a filter, a column a class: the class's image on which the filter is strongest. The filters shown are those
-    that stand out in most classes.
+    One row per filter and one column per class: the class's image on which the filter is strongest.
+    The filters shown are those that stand out in most classes.
     """
     members = {}
     for name, column in zip(model.classes, columns, strict=True):

@@ -1,4 +1,4 @@
-"""Stage 2's step: all banks, the class-agnostic layer and, unless it is frozen, the trunk, in one loss."""
+"""Stage 2's step: all banks, the class-agnostic layer and the trunk in one loss."""
 
 import keras
 import tensorflow as tf
@@ -17,9 +17,10 @@ _BELOW = "(?!autoencoder/).*"
 class JointTraining:
     """An AnchorNet, its optimizer and one step of them.
 
-    A positive image trains the bank of the class that it was drawn for, a background image all N banks. Positives are
-    drawn uniformly over the classes, so every bank sees N times as many negatives as positives; a negative weighs 1/N
-    (paper section 4): its losses are the mean over all banks.
+    A positive image trains the bank of the class that it was drawn for, a background image all N
+    banks. Positives are drawn uniformly over the classes, so every bank sees N times as many
+    negatives as positives; a negative weighs 1/N (paper section 4): its losses are the mean over
+    all banks.
 
     Args:
         config: what to train.
@@ -109,7 +110,7 @@ class JointTraining:
         return parts, tf.reduce_mean(tf.square(centred))
 
     def _update_statistics(self, own, class_index) -> None:
-        """Moves the whitening of the banks that have positives in this batch, on all replicas alike."""
+        """Moves the whitening of the banks with positives in this batch, on all replicas alike."""
         count = len(self.model.banks)
         chosen = tf.one_hot(class_index, count, axis=0)  # (classes, positives)
         mean = tf.matmul(chosen, tf.reduce_mean(own, axis=(1, 2)))  # (classes, filters)
@@ -152,12 +153,13 @@ class JointTraining:
 
 
 def trained_variables(model: AnchorNet, config: Stage2Config) -> list:
-    """Returns the variables that stage 2 moves: encoder and banks, the trunk and the PCA as configured."""
+    """Returns the variables that stage 2 moves: encoder, banks, and what else is configured."""
     layers = [model.autoencoder, *model.banks]
     if config.train_pca:
         layers.append(model.hypercolumn_layer)
     variables = [variable for layer in layers for variable in layer.trainable_variables]
     if not config.freeze_trunk:
-        # Gains and shifts of the batch normalisations are trained, their statistics stay (paper section 4).
+        # Gains and shifts of the batch normalisations are trained, their statistics stay (paper
+        # section 4).
         variables += model.backbone.trainable_variables
     return variables

@@ -4,20 +4,21 @@ import os
 
 import tensorflow as tf
 
-NAMES = ("auto", "one", "mirrored", "multiworker")
+from anchornet_tf.training.config import STRATEGIES
 
 
 def make(name: str = "auto") -> tf.distribute.Strategy:
     """Returns the `tf.distribute` strategy of a name.
 
-    `auto` takes several workers where `TF_CONFIG` names them, else all GPUs where there is more than one, else one
-    device. A strategy for several workers must be made before anything else is computed.
+    `auto` takes several workers where `TF_CONFIG` names them, else all GPUs where there is more
+    than one, else one device. A strategy for several workers must be made before anything else is
+    computed.
 
     Raises:
         ValueError: for an unknown name, or several workers without `TF_CONFIG`.
     """
-    if name not in NAMES:
-        raise ValueError(f"Expected a strategy of {', '.join(NAMES)}. Received: {name!r}")
+    if name not in STRATEGIES:
+        raise ValueError(f"The strategy must be one of {', '.join(STRATEGIES)}. Received: {name!r}")
     if name == "auto":
         if os.environ.get("TF_CONFIG"):
             name = "multiworker"
@@ -30,14 +31,14 @@ def make(name: str = "auto") -> tf.distribute.Strategy:
         return tf.distribute.MirroredStrategy([device.name for device in devices])
     if not os.environ.get("TF_CONFIG"):
         raise ValueError(
-            "Expected the environment variable TF_CONFIG to name the workers and this one's place among them. "
-            "Received: --strategy=multiworker without TF_CONFIG"
+            "Expected the environment variable TF_CONFIG to name the workers and this one's place "
+            "among them. Received: --strategy=multiworker without TF_CONFIG"
         )
     return tf.distribute.MultiWorkerMirroredStrategy()
 
 
 def is_chief(strategy: tf.distribute.Strategy) -> bool:
-    """Tells whether this process writes the files: the only one, or the first of several workers."""
+    """Tells whether this process writes the files: the only one, or the first worker."""
     resolver = strategy.cluster_resolver
     return resolver is None or not resolver.task_id
 
@@ -47,7 +48,8 @@ def distribute(strategy: tf.distribute.Strategy, shard) -> tf.distribute.Distrib
 
     Args:
         strategy: the strategy.
-        shard: function of (number of shares, index) that gives the dataset of one replica's share of each batch.
+        shard: function of (number of shares, index) that returns the dataset of one replica's share
+            of each batch.
     """
     replicas = strategy.num_replicas_in_sync
 

@@ -1,4 +1,4 @@
-"""Tests of training batches: the right images, in an order that depends on nothing but the seed."""
+"""Training batches: the right images, in an order that depends on nothing but the seed."""
 
 import io
 
@@ -7,9 +7,8 @@ import PIL.Image
 import pytest
 
 from anchornet_tf.datasets.image_source import ImageSource, RecordReader
-from anchornet_tf.training.augmentation import Augmentation
-from anchornet_tf.training.batch_plan import plan_batches, sample_step
-from anchornet_tf.training.weak_labels import training_batches, view_images
+from anchornet_tf.training.batch_plan import plan_batches
+from anchornet_tf.training.image_batches import planned_images, view_images
 
 BIRD, COW, DOG = 2, 9, 11
 
@@ -28,15 +27,27 @@ def _source(birds=7, cows=5, both=2, background=6, size=12):
     return ImageSource("memory", keys, labels, keys, RecordReader(records))
 
 
-def _batches(source, classes, **arguments):
-    settings = dict(batch_size=4, image_size=8, seed=0, start_step=0, num_steps=3) | arguments
-    return list(training_batches(source, classes, **settings).as_numpy_iterator())
+def _plan(source, classes, **changes):
+    return plan_batches(source, classes, **(dict(batch_size=4, seed=0, num_steps=3) | changes))
+
+
+def _images_of_step(source, classes, step, batch_size, seed):
+    plan = _plan(source, classes, batch_size=batch_size, seed=seed, start_step=step, num_steps=1)
+    return plan.image_index[0]
+
+
+def _batches(source, classes, augment=True, **changes):
+    """Returns the images of each step, and the plan."""
+    plan = _plan(source, classes, **changes)
+    fixed_views = changes.get("views") is not None
+    images = planned_images(source, plan, 8, augment=augment, fixed_views=fixed_views)
+    return list(images.as_numpy_iterator()), plan
 
 
 def test_half_positives_half_background():
     source = _source()
     for step in range(20):
-        indices = sample_step(source, [BIRD], step, 8, seed=3)
+        indices = _images_of_step(source, [BIRD], step, 8, seed=3)
         assert indices.shape == (8,)
         assert source.labels[indices[:4], BIRD].all()
         assert source.is_background[indices[4:]].all()
@@ -45,7 +56,8 @@ def test_half_positives_half_background():
 def test_images_with_several_classes_are_positives_of_each():
     source = _source(birds=0, cows=0, both=3)
     for name in (BIRD, COW):
-        assert source.labels[sample_step(source, [name], 0, 6, seed=0)[:3], name].all()
+        images = _images_of_step(source, [name], 0, 6, seed=0)
+        assert source.labels[images[:3], name].all()
 
 
 def test_no_image_comes_again_within_an_epoch_and_epochs_differ():
@@ -60,7 +72,7 @@ def test_no_image_comes_again_within_an_epoch_and_epochs_differ():
 
 def test_each_order_is_as_likely_as_another():
     source = _source(birds=3, cows=0, both=0)
-    first = [sample_step(source, [BIRD], 0, 2, seed)[0] for seed in range(600)]
+    first = [_images_of_step(source, [BIRD], 0, 2, seed)[0] for seed in range(600)]
     counts = np.bincount(first, minlength=3)
     # 200 each, deviation 12.
     assert np.abs(counts - 200).max() < 50
@@ -68,7 +80,7 @@ def test_each_order_is_as_likely_as_another():
 
 def test_order_is_fixed_for_good():
     # Written down from the first version: a run of today must continue after an update.
-    assert sample_step(_source(), [BIRD, COW], 5, 6, seed=11).tolist() == [
+    assert _images_of_step(_source(), [BIRD, COW], 5, 6, seed=11).tolist() == [
         *(2, 0, 12),
         *(13, 8, 10),
         *(19, 17, 15),
@@ -77,41 +89,39 @@ def test_order_is_fixed_for_good():
 
 def test_several_classes_see_what_each_sees_alone():
     source = _source()
-    together = _batches(source, [COW, BIRD], num_steps=6, start_step=4)
+    together, joint = _batches(source, [COW, BIRD], num_steps=6, start_step=4)
     for place, name in enumerate((COW, BIRD)):
-        alone = _batches(source, [name], num_steps=6, start_step=4)
-        for one, all_ in zip(alone, together, strict=True):
-            for kind in ("positives", "negatives"):
-                for key in ("images", "image_index"):
-                    np.testing.assert_array_equal(
-                        one[key][one[kind][0]], all_[key][all_[kind][place]]
-                    )
+        alone, plan = _batches(source, [name], num_steps=6, start_step=4)
+        for own, rows in (
+            (plan.positives[0], joint.positives[place]),
+            (plan.negatives[0], joint.negatives[place]),
+        ):
+            for one, all_ in zip(alone, together, strict=True):
+                for key in ("image", "image_index"):
+                    np.testing.assert_array_equal(one[key][own], all_[key][rows])
 
 
 def test_batch_layout():
     source = _source()
-    (batch,) = _batches(source, [BIRD, COW], batch_size=6, num_steps=1, start_step=9)
-    assert batch["images"].shape == (9, 8, 8, 3) and batch["images"].dtype == np.float32
-    assert batch["positives"].tolist() == [[0, 1, 2], [3, 4, 5]]
-    assert batch["negatives"].tolist() == [[6, 7, 8], [6, 7, 8]]
-    assert batch["step"] == 9
-    np.testing.assert_array_equal(
-        batch["image_index"], sample_step(source, [BIRD, COW], 9, 6, seed=0)
-    )
+    (batch,), plan = _batches(source, [BIRD, COW], batch_size=6, num_steps=1, start_step=9)
+    assert batch["image"].shape == (9, 8, 8, 3) and batch["image"].dtype == np.float32
+    assert plan.positives.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert plan.negatives.tolist() == [[6, 7, 8], [6, 7, 8]]
+    np.testing.assert_array_equal(batch["image_index"], plan.image_index[0])
 
 
 def test_images_are_those_of_the_indices():
     source = _source()
-    for batch in _batches(source, [BIRD], augment=False):
+    for batch in _batches(source, [BIRD], augment=False)[0]:
         expected = np.broadcast_to(100 + batch["image_index"][:, None, None, None], (4, 8, 8, 3))
-        np.testing.assert_allclose(batch["images"], expected, atol=1e-4)
+        np.testing.assert_allclose(batch["image"], expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("views", [None, 3])
 def test_continues_at_any_step(views):
     source = _source()
-    whole = _batches(source, [BIRD, COW], num_steps=7, views=views)
-    rest = _batches(source, [BIRD, COW], num_steps=3, start_step=4, views=views)
+    whole, _ = _batches(source, [BIRD, COW], num_steps=7, views=views)
+    rest, _ = _batches(source, [BIRD, COW], num_steps=3, start_step=4, views=views)
     for expected, found in zip(whole[4:], rest, strict=True):
         for key in expected:
             np.testing.assert_array_equal(expected[key], found[key], err_msg=key)
@@ -119,8 +129,8 @@ def test_continues_at_any_step(views):
 
 def test_each_draw_of_an_image_is_augmented_anew():
     source = _source(birds=1, cows=0, both=0, background=1)
-    batches = _batches(source, [BIRD], num_steps=5, augment=Augmentation(lighting=1.0))
-    images = np.concatenate([batch["images"] for batch in batches])
+    batches, _ = _batches(source, [BIRD], num_steps=5)
+    images = np.concatenate([batch["image"] for batch in batches])
     assert len({image.tobytes() for image in images}) == len(images)
 
 
@@ -141,9 +151,9 @@ def test_views_are_drawn_from_the_enumerated_ones():
         (index, view) for index in range(len(source)) for view in range(views)
     ]
     seen = set()
-    for batch in _batches(source, [BIRD, COW], seed=5, views=views, num_steps=10):
+    for batch in _batches(source, [BIRD, COW], seed=5, views=views, num_steps=10)[0]:
         for image, index, view in zip(
-            batch["images"], batch["image_index"], batch["view"], strict=True
+            batch["image"], batch["image_index"], batch["view"], strict=True
         ):
             np.testing.assert_array_equal(image, cached[index * views + view]["image"])
             seen.add(view)
@@ -162,18 +172,17 @@ def test_some_rows_of_the_views():
 @pytest.mark.parametrize("views", [None, 2])
 def test_shards_make_up_the_batch(views):
     source = _source()
-    (whole,) = _batches(source, [BIRD, COW], batch_size=8, num_steps=1, views=views)
+    options = {"batch_size": 8, "num_steps": 1, "views": views}
+    (whole,), plan = _batches(source, [BIRD, COW], **options)
     shards = [
-        _batches(
-            source, [BIRD, COW], batch_size=8, num_steps=1, views=views, num_shards=2, shard_index=i
-        )[0]
-        for i in range(2)
+        _batches(source, [BIRD, COW], num_shards=2, shard_index=index, **options)
+        for index in range(2)
     ]
     for kind in ("positives", "negatives"):
         for place in range(2):
-            parts = [shard["images"][shard[kind][place]] for shard in shards]
+            parts = [batch["image"][getattr(share, kind)[place]] for (batch,), share in shards]
             np.testing.assert_array_equal(
-                np.concatenate(parts), whole["images"][whole[kind][place]]
+                np.concatenate(parts), whole["image"][getattr(plan, kind)[place]]
             )
 
 
@@ -186,7 +195,6 @@ def test_shards_make_up_the_batch(views):
         ({"start_step": -1}, "Received: seed=0, start_step=-1"),
         ({"num_steps": 0}, "Received: num_steps=0"),
         ({"views": 0}, "Received: views=0"),
-        ({"image_size": 0}, "Received: image_size=0"),
         ({"num_shards": 3}, "Received: num_shards=3"),
         ({"num_shards": 2, "shard_index": 2}, "shard_index=2"),
         ({"classes": []}, r"Received: class_indices=\[\]"),
@@ -199,4 +207,9 @@ def test_shards_make_up_the_batch(views):
 def test_bad_input(arguments, message):
     arguments = {"source": _source(), "classes": [BIRD]} | arguments
     with pytest.raises(ValueError, match=message):
-        _batches(arguments.pop("source"), arguments.pop("classes"), **arguments)
+        _plan(arguments.pop("source"), arguments.pop("classes"), **arguments)
+
+
+def test_bad_image_size():
+    with pytest.raises(ValueError, match="Received: image_size=0"):
+        view_images(_source(), 0, 1, seed=0)
