@@ -16,8 +16,8 @@ def pf_willow(folder: str | os.PathLike) -> dict[tuple[str, str], list[Annotated
         dict of (class, set) to images.
 
     Raises:
-        FileNotFoundError: where the folder does not have the sets.
-        ValueError: where an annotation is malformed.
+        FileNotFoundError: If the folder does not have the sets.
+        ValueError: If an annotation is malformed.
     """
     return {
         (images[0].class_name, name): [

@@ -56,7 +56,7 @@ def open_source(
         The images of the split.
 
     Raises:
-        ValueError: something is wrong with the arguments, the set or its labels; there is no
+        ValueError: If something is wrong with the arguments, the set or its labels; there is no
             background image; or more than 5 % of the images cannot be read.
 
     Example:

@@ -49,7 +49,7 @@ def check_classes(names: str | Iterable[str]) -> tuple[str, ...]:
         The names as a tuple.
 
     Raises:
-        ValueError: a name is unknown (the message lists the twenty), given twice, or there is none.
+        ValueError: If a name is unknown (the message lists the twenty), given twice, or there is none.
     """
     checked = (names,) if isinstance(names, str) else tuple(names)
     unknown = [name for name in checked if name not in VOC_CLASSES]
@@ -98,7 +98,7 @@ def map_label_names(
         name -> class or `background`, for each of `names`.
 
     Raises:
-        ValueError: a name is unknown, or `label_names` maps on something that is no class.
+        ValueError: If a name is unknown, or `label_names` maps on something that is no class.
 
     Example:
 

@@ -1,1 +1,1 @@
-"""Keras layers: one public layer a file."""
+"""Keras layers: one public layer per file."""

@@ -13,15 +13,16 @@ VARIANCE_FLOOR = 1e-6  # Of responses: a filter that never varies stays finite w
 class AnchorBank(keras.layers.Layer):
     """3x3 filters that each learn to fire on one place of one object class.
 
-    The filters work on the hypercolumn, the stack of three taps of the trunk. Projection, upsampling and
-    convolution are all linear, so the layer takes the taps at their own sizes, filters the coarse ones where they
-    are small and upsamples the responses: the same numbers with a third of the work.
+    The filters work on the hypercolumn, the stack of three taps of the trunk. Projection,
+    upsampling and convolution are all linear, so the layer takes the taps at their own sizes,
+    filters the coarse ones where they are small and upsamples the responses: the same numbers with
+    a third of the work.
 
     Args:
         num_filters: int. K, the size of the bank.
-        response: what calling the layer gives: `"linear"`, `"softplus"` (the paper's response maps psi), or
-            `"whitened"` (linear, minus each filter's running mean, over its running deviation: the form that
-            matches best).
+        response: what calling the layer gives: `"linear"`, `"softplus"` (the paper's response maps
+            psi), or `"whitened"` (linear, minus each filter's running mean, over its running
+            deviation: the form that matches best).
         momentum: float. Of the running mean and deviation.
         kernel_initializer: of the filters.
 
@@ -29,8 +30,14 @@ class AnchorBank(keras.layers.Layer):
     Output shape: `(batch, height, width, num_filters)` on the grid of the finest tap.
 
     Example:
-        taps = hypercolumn.project(backbone(images))
-        response_maps = AnchorBank(64, response="softplus")(taps)
+
+    ```python
+    import tensorflow as tf
+    from anchornet_tf import AnchorBank
+
+    taps = [tf.ones((1, size, size, 256)) for size in (56, 14, 7)]
+    response_maps = AnchorBank(64, response="softplus")(taps)  # (1, 56, 56, 64)
+    ```
 
     Reference: Novotny et al., AnchorNet, CVPR 2017, section 3.1.
     """
@@ -119,21 +126,26 @@ class AnchorBank(keras.layers.Layer):
 
 
 def factored_convolution(taps, kernel, bias, fast_gradient: bool = False) -> tf.Tensor:
-    """Convolves the hypercolumn of `taps` with 3x3 filters, SAME padding, without making the hypercolumn.
+    """Convolves a hypercolumn with 3x3 filters and SAME padding, without making the hypercolumn.
 
-    Equal to `conv2d(hypercolumn.stack(taps), kernel) + bias`. A coarse tap P is upsampled as U_y P U_x^T; one of
-    the filter's nine taps p = (dy, dx) reads it shifted, S_dy U_y P U_x^T S_dx^T, and multiplies channels by
-    F^p. Channels and positions commute: P F^p is computed at the coarse size and S U, a small matrix, does the rest.
+    Equal to `conv2d(hypercolumn.stack(taps), kernel) + bias`. A coarse tap P is upsampled as
+    U_y P U_x^T. One of the filter's nine taps p = (dy, dx) reads it shifted, S_dy U_y P U_x^T
+    S_dx^T, and multiplies channels by F^p. Channels and positions commute: P F^p is computed at the
+    coarse size and S U, a small matrix, does the rest.
 
     Args:
         taps: tensors `(batch, h, w, dimensions)`, finest first.
         kernel: `(3, 3, sum of dimensions, filters)`.
         bias: `(filters,)`.
-        fast_gradient: bool. Whether the gradient of the filters is computed by matrix products, which takes half as
-            long on processors. For training programs: a graph that is exported would lose it.
+        fast_gradient: bool. Whether the gradient of the filters is computed by matrix products,
+            which takes half as long on processors. For training programs: a graph that is exported
+            would lose it.
 
     Returns:
         `(batch, height, width, filters)` linear responses on the grid of the first tap.
+
+    Raises:
+        ValueError: If the filters have another depth than the taps together.
     """
     kernel = tf.convert_to_tensor(kernel)
     depth = sum(tap.shape[-1] for tap in taps)
@@ -164,8 +176,9 @@ def _convolution_of_fast_gradient(tap, kernel):
 def kernel_gradient(tap, upstream) -> tf.Tensor:
     """Returns the gradient of the filters of a 3x3 SAME convolution.
 
-    That of filter tap (i, j) is the product of the input, cells by channels, with the upstream gradient shifted
-    against it. Three products, one a row of the filter, keep the shifted copies small.
+    That of filter tap (i, j) is the product of the input, cells by channels, with the upstream
+    gradient shifted against it. Three products, one per row of the filter, keep the shifted copies
+    small.
 
     Args:
         tap: `(batch, height, width, channels)`, the input.
@@ -194,7 +207,7 @@ def kernel_gradient(tap, upstream) -> tf.Tensor:
 
 def _coarse_responses(tap, kernel, size) -> tf.Tensor:
     shape, filters = tf.shape(tap), kernel.shape[-1]
-    # (dy, dx, channels, filters) -> (channels, dx, dy, filters): all nine taps as one 1x1 convolution.
+    # (dy, dx, channels, filters) -> (channels, dx, dy, filters): nine taps as one 1x1 convolution.
     pointwise = tf.reshape(tf.transpose(kernel, (2, 1, 0, 3)), (1, 1, kernel.shape[2], 9 * filters))
     products = tf.nn.conv2d(tap, pointwise, 1, "SAME")
     # (batch, y, x dx, dy filters): the columns first, by one matrix for all rows.
@@ -218,11 +231,11 @@ def shifted_interpolation(small, large) -> tf.Tensor:
         large: int or scalar tensor, the length after upsampling.
 
     Returns:
-        `(large, small, 3)` weights: `[i, j, t]` is what output cell `i + t - 1` takes of input cell `j`, zero where
-        that cell lies outside (SAME padding).
+        `(large, small, 3)` weights: `[i, j, t]` is what output cell `i + t - 1` takes of input cell
+        `j`, zero where that cell lies outside (SAME padding).
     """
-    # Resizing the identity gives exactly the weights that `tf.image.resize` uses for the hypercolumn.
-    # (`tf.eye` would do, but OpenVINO does not know the operation that it makes.)
+    # Resizing the identity gives exactly the weights that `tf.image.resize` uses for the
+    # hypercolumn. (`tf.eye` would do, but OpenVINO does not know the operation that it makes.)
     identity = tf.one_hot(tf.range(small), small)
     matrix = tf.image.resize(identity[..., None], (large, small))[..., 0]
     padded = tf.pad(matrix, [[1, 1], [0, 0]])

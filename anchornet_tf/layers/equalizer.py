@@ -10,11 +10,12 @@ _LEAST_VARIANCE = 1e-3
 
 @keras.saving.register_keras_serializable(package="anchornet_tf")
 class Equalizer(keras.layers.Layer):
-    """Multiplies a descriptor with C^-strength, C its covariance over images of objects.
+    """Multiplies a descriptor with C^-strength, where C is its covariance over images of objects.
 
-    Filters that see much the same vary together, and the few directions in which all of them vary decide what is
-    nearest to what. With strength 1/2 every direction varies alike (whitening), which raises noise as well; 1/4 is
-    halfway between that and leaving the descriptor as it is, and matches best. The identity until `fit` is called.
+    Filters that see much the same vary together, and the few directions in which all of them vary
+    decide what is nearest to what. With strength 1/2 every direction varies alike (whitening),
+    which raises noise as well; 1/4 is halfway between that and leaving the descriptor as it is, and
+    matches best. The layer is the identity until `fit` is called.
 
     Args:
         strength: float from 0 (the identity) to 0.5 (whitening).
@@ -23,9 +24,16 @@ class Equalizer(keras.layers.Layer):
     Output shape: `(..., channels)`.
 
     Example:
-        equalizer = Equalizer()
-        equalizer.fit(np.cov(training_descriptors.T))
-        descriptors = equalizer(descriptors)
+
+    ```python
+    import numpy as np
+    from anchornet_tf import Equalizer
+
+    descriptors = np.random.default_rng(0).normal(size=(1000, 64)).astype("float32")
+    equalizer = Equalizer()
+    equalizer.fit(np.cov(descriptors.T))
+    evened_out = equalizer(descriptors)
+    ```
     """
 
     def __init__(self, strength: float = 0.25, **kwargs):
@@ -48,18 +56,20 @@ class Equalizer(keras.layers.Layer):
             covariance: `(channels, channels)`, symmetric.
 
         Raises:
-            ValueError: for another shape, values that are not finite, or descriptors that do not vary.
+            ValueError: If the covariance has another shape, is not finite or is all zeros.
         """
         covariance = np.asarray(covariance, np.float64)
         channels = self.matrix.shape[0] if self.built else len(covariance)
         if covariance.shape != (channels, channels):
             raise ValueError(
-                f"Expected a covariance of shape {(channels, channels)}. Received: {covariance.shape}"
+                f"Expected a covariance of shape {(channels, channels)}. "
+                f"Received: {covariance.shape}"
             )
         scale = np.trace(covariance) / channels
         if not np.isfinite(covariance).all() or scale <= 0:
             raise ValueError(
-                f"Expected a finite covariance with a positive trace. Received: mean variance {scale}"
+                "Expected a finite covariance with a positive trace. "
+                f"Received: mean variance {scale}"
             )
         variance, directions = np.linalg.eigh(covariance / scale)
         factors = np.maximum(variance, _LEAST_VARIANCE) ** -self.strength

@@ -14,8 +14,8 @@ _EPSILON = 1e-12
 class Hypercolumn(keras.layers.Layer):
     """Projects the taps by PCA, normalises them and stacks them on the finest tap's grid.
 
-    `project` gives the normalised taps at their own sizes, which is what the anchor banks consume: the stack of
-    768 channels need not exist for them. Calling the layer gives the stack.
+    `project` gives the normalised taps at their own sizes, which is what the anchor banks consume:
+    the stack of 768 channels need not exist for them. Calling the layer gives the stack.
 
     Args:
         dimensions: int. Channels kept of each tap (paper: 256).
@@ -48,7 +48,7 @@ class Hypercolumn(keras.layers.Layer):
         return self
 
     def set_pca(self, fitted: "pca.HypercolumnPCA") -> None:
-        """Takes over fitted projections, one a tap."""
+        """Takes over fitted projections, one per tap."""
         for projection, tap in zip(self.projections, fitted.taps, strict=True):
             projection.set_components(tap.components[:, : self.dimensions], tap.mean)
         self.built = True
@@ -86,7 +86,8 @@ def stack(projected_taps) -> tf.Tensor:
     Returns:
         `(batch, height, width, 3 * dimensions)` tensor.
     """
-    # `tf.image.resize`, because `keras.ops.image.resize` refuses sizes that are known only when the graph runs.
+    # `tf.image.resize`, because `keras.ops.image.resize` refuses sizes that are known only when the
+    # graph runs.
     size = tf.shape(projected_taps[0])[1:3]
     upsampled = [tf.image.resize(tap, size) for tap in projected_taps[1:]]
     return tf.concat([projected_taps[0], *upsampled], axis=-1)

@@ -9,7 +9,8 @@ import tensorflow as tf
 class PCAProjection(keras.layers.Layer):
     """Projects every cell of a map on its first principal components: `V^T (x - mu)`.
 
-    Held as a 1x1 convolution with kernel `V` and bias `-V^T mu`, so that it can be trained on or fused.
+    Held as a 1x1 convolution with kernel `V` and bias `-V^T mu`, so that it can be trained on or
+    fused.
 
     Args:
         dimensions: int. Number of components kept.
@@ -18,9 +19,16 @@ class PCAProjection(keras.layers.Layer):
     Output shape: `(batch, height, width, dimensions)`.
 
     Example:
-        projection = PCAProjection(256)
-        projection.set_components(components, mean)
-        small = projection(res4c)
+
+    ```python
+    import numpy as np
+    import tensorflow as tf
+    from anchornet_tf import PCAProjection
+
+    projection = PCAProjection(256)
+    projection.set_components(np.eye(1024)[:, :256], mean=np.zeros(1024))
+    small = projection(tf.ones((1, 14, 14, 1024)))  # (1, 14, 14, 256)
+    ```
     """
 
     def __init__(self, dimensions: int = 256, **kwargs):
@@ -33,7 +41,8 @@ class PCAProjection(keras.layers.Layer):
         channels = input_shape[-1]
         if channels is None or channels < self.dimensions:
             raise ValueError(
-                f"Expected an input of at least {self.dimensions} channels. Received: {tuple(input_shape)}"
+                f"Expected an input of at least {self.dimensions} channels. "
+                f"Received: {tuple(input_shape)}"
             )
         # An orthogonal start keeps distances roughly, so an unfitted projection is still usable.
         self.kernel = self.add_weight(
@@ -52,11 +61,11 @@ class PCAProjection(keras.layers.Layer):
         """Takes over a fitted basis.
 
         Args:
-            components: `(channels, dimensions)`, one orthonormal component a column.
+            components: `(channels, dimensions)`, one orthonormal component per column.
             mean: `(channels,)`.
 
         Raises:
-            ValueError: where the shapes disagree with each other or with this layer.
+            ValueError: If the shapes disagree with each other or with this layer.
         """
         components, mean = np.asarray(components), np.asarray(mean)
         if components.ndim != 2 or mean.shape != components.shape[:1]:

@@ -9,14 +9,18 @@ import tensorflow as tf
 class TiedAutoencoder(keras.layers.Layer):
     """Compresses the stacked response maps of all classes to filters that belong to no class.
 
-    Encoder and decoder are 1x1 convolutions without bias or non-linearity that share one kernel. The maps Gamma are
-    centred by a mean that is estimated online: `update_mean` moves it, everything else uses it as it is.
+    Encoder and decoder are 1x1 convolutions without bias or non-linearity that share one kernel.
+    The maps Gamma are centred by a mean that is estimated online: `update_mean` moves it,
+    everything else uses it as it is.
 
-    Calling the layer gives the class-agnostic descriptor, `encode(gamma)`, in training too. A training step is
+    Calling the layer gives the class-agnostic descriptor, `encode(gamma)`, in training too. A
+    training step is:
 
-        centred = autoencoder.centre(gamma)
-        reconstructed = autoencoder.reconstruct(centred, training=True, seed=seed)
-        loss = reconstruction_loss(centred, reconstructed, is_positive)
+    ```python
+    centred = autoencoder.centre(gamma)
+    reconstructed = autoencoder.reconstruct(centred, training=True, seed=seed)
+    loss = reconstruction_loss(centred, reconstructed, is_positive)
+    ```
 
     Args:
         latent_filters: int. L, the length of the descriptor.
@@ -28,7 +32,14 @@ class TiedAutoencoder(keras.layers.Layer):
     Output shape: `(batch, height, width, latent_filters)`.
 
     Example:
-        descriptor = TiedAutoencoder(256)(response_maps)
+
+    ```python
+    import tensorflow as tf
+    from anchornet_tf import TiedAutoencoder
+
+    response_maps = tf.ones((1, 56, 56, 20 * 64))
+    descriptor = TiedAutoencoder(256)(response_maps)  # (1, 56, 56, 256)
+    ```
 
     Reference: Novotny et al., AnchorNet, CVPR 2017, section 3.
     """
@@ -102,7 +113,7 @@ class TiedAutoencoder(keras.layers.Layer):
         """Returns the centred maps that a code stands for: the adjoint of `project`.
 
         Raises:
-            ValueError: before the layer has seen maps, whose channels it cannot know.
+            ValueError: If the layer has not seen maps yet and does not know their channels.
         """
         if not self.built:
             raise ValueError("Expected a layer that has encoded before. Received: an unbuilt layer")
@@ -113,19 +124,21 @@ class TiedAutoencoder(keras.layers.Layer):
         return tf.ensure_shape(decoded, (*code.shape[:3], channels))
 
     def corrupt(self, centred, training: bool = False, seed=None) -> tf.Tensor:
-        """Returns c(Gamma^): a random quarter of each image's channels set to zero, the others as they were.
+        """Returns c(Gamma^): random channels of each image set to zero, the others as they were.
 
         Args:
             centred: `(batch, height, width, channels)`.
             training: bool. Without it nothing is changed.
-            seed: `(2,)` integers, or `(batch, 2)`, a pair an image: an image's noise then does not depend on the
-                batch or the replica that it is in. The same seed gives the same channels.
+            seed: `(2,)` integers, or `(batch, 2)`, one pair per image: an image's noise then does
+                not depend on the batch or the replica that it is in. The same seed gives the same
+                channels.
 
         Returns:
-            tensor like `centred`; exactly `round(noise * channels)` channels of each image are zero.
+            tensor like `centred`; exactly `round(noise * channels)` channels of each image are
+            zero.
 
         Raises:
-            ValueError: in training without a seed.
+            ValueError: If `training` is set without a seed.
         """
         if not training:
             return centred
@@ -146,11 +159,11 @@ class TiedAutoencoder(keras.layers.Layer):
         """Takes over a fitted basis.
 
         Args:
-            components: `(channels, latent_filters)`, one filter a column.
+            components: `(channels, latent_filters)`, one filter per column.
             mean: `(channels,)`.
 
         Raises:
-            ValueError: where the shapes disagree with each other or with this layer.
+            ValueError: If the shapes disagree with each other or with this layer.
         """
         components, mean = np.asarray(components), np.asarray(mean)
         channels = self.kernel.shape[2] if self.built else len(components)
@@ -191,7 +204,7 @@ class TiedAutoencoder(keras.layers.Layer):
 
 
 def _uniform(seed, batch, channels: int) -> tf.Tensor:
-    """Returns `(batch, channels)` draws from one seed for all images or from a seed an image."""
+    """Returns `(batch, channels)` draws from one seed for all images or one seed per image."""
     if seed.shape.rank == 1:
         return tf.random.stateless_uniform((batch, channels), seed, alg="philox")
     return tf.map_fn(

@@ -1,1 +1,1 @@
-"""The training losses: one equation of the paper a function."""
+"""The training losses: one function per equation of the paper."""

@@ -6,8 +6,8 @@ import tensorflow as tf
 def discriminability_loss(response_maps, is_positive) -> tf.Tensor:
     """L_Discr = -y_I gmax psi_k, the mean over filters k and images I.
 
-    Every filter should reach a high maximum somewhere in an image of the class (y_I = +1) and nowhere in a
-    background image (y_I = -1).
+    Every filter should reach a high maximum somewhere in an image of the class (y_I = +1) and
+    nowhere in a background image (y_I = -1).
 
     Args:
         response_maps: `(batch, height, width, filters)`, psi = softplus(F * Phi(I)).
@@ -22,9 +22,9 @@ def discriminability_loss(response_maps, is_positive) -> tf.Tensor:
 
 
 def auxiliary_loss(linear_responses, is_positive) -> tf.Tensor:
-    """L_Aux = [y_I = -1] gavg max(0, F_k * Phi(I)), the mean over filters k and background images I.
+    """L_Aux = [y_I = -1] gavg max(0, F_k * Phi(I)), the mean over filters and background images.
 
-    Keeps the whole map low on background, where L_Discr sees only its maximum.
+    It keeps the whole map low on background, where L_Discr sees only its maximum.
 
     Args:
         linear_responses: `(batch, height, width, filters)`, F * Phi(I).

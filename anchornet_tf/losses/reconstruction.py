@@ -1,4 +1,4 @@
-"""The loss that makes the class-agnostic filters keep what the banks of all classes say (paper section 3)."""
+"""The loss of the autoencoder: its filters keep what all banks say (paper section 3)."""
 
 import tensorflow as tf
 
@@ -8,13 +8,14 @@ _EPSILON = 1e-12
 def reconstruction_loss(centred, reconstructed, is_positive) -> tf.Tensor:
     """L_R = || a / |a| - b / |b| ||^2, the mean over images of objects.
 
-    a is the centred stack of an image's maps and b its reconstruction; the norms run over the whole tensor of the
-    image, so the loss is 2 - 2 cos(a, b) and does not see how strong either is.
+    a is the centred stack of an image's maps and b its reconstruction; the norms run over the whole
+    tensor of the image, so the loss is 2 - 2 cos(a, b) and does not see how strong either is.
 
     Args:
         centred: `(batch, height, width, channels)`, a = Gamma^.
         reconstructed: `(batch, height, width, channels)`, b = F^S^T F^S c(Gamma^).
-        is_positive: `(batch,)` bool, true where the image has an object of any class; background does not count.
+        is_positive: `(batch,)` bool, true where the image has an object of any class; background
+            does not count.
 
     Returns:
         scalar from 0 to 4, zero without positives.

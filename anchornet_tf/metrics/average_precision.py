@@ -12,8 +12,11 @@ def average_precision(scores, is_positive) -> float:
         scores: `(n,)`, higher means more likely positive.
         is_positive: `(n,)` bool.
 
+    Returns:
+        float from 0 to 1.
+
     Raises:
-        ValueError: where the lengths differ, there is no positive, or a score is not finite.
+        ValueError: If the lengths differ, there is no positive, or a score is not finite.
     """
     scores, is_positive = np.asarray(scores, np.float64), np.asarray(is_positive, bool)
     if scores.shape != is_positive.shape or scores.ndim != 1:
@@ -22,7 +25,8 @@ def average_precision(scores, is_positive) -> float:
         )
     if not is_positive.any() or not np.isfinite(scores).all():
         raise ValueError(
-            f"Expected finite scores and a positive. Received: {is_positive.sum()} positives, scores {scores[:5]}"
+            "Expected finite scores and at least one positive. "
+            f"Received: {is_positive.sum()} positives, scores {scores[:5]}"
         )
     ranked = np.sort(scores)
     ranked_positives = np.sort(scores[is_positive])

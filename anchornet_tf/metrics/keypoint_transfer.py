@@ -1,4 +1,4 @@
-"""Transfer of keypoints by the nearest neighbour of their descriptors: the plainest test of a descriptor."""
+"""The plainest test of a descriptor: keypoints go to their nearest neighbours."""
 
 import dataclasses
 import itertools
@@ -32,12 +32,12 @@ def nearest_keypoint_pck(
 ) -> np.ndarray:
     """Returns the PCK of every ordered pair of a set's images.
 
-    Each keypoint of the source that is visible in both images goes to the cell of the target whose descriptor is most
-    similar (cosine), on a grid of `cells` x `cells`.
+    Each keypoint of the source that is visible in both images goes to the cell of the target whose
+    descriptor is most similar (cosine), on a grid of `cells` x `cells`.
 
     Args:
         images: with keypoints.
-        maps: a feature map an image.
+        maps: one feature map per image.
         thresholds: of the error, relative to the target's length.
         cells: int. Side of the grid that maps are upsampled to.
 
@@ -55,7 +55,7 @@ def nearest_keypoint_pck(
         shared = source.visible & target.visible
         if not shared.any():
             continue
-        # Points are (x, y), sizes (height, width); both grids cover the image with half-pixel centres.
+        # Points are (x, y), sizes (height, width); both grids have half-pixel centres.
         place = (source.points[shared] + 0.5) * cells / source.image.shape[1::-1] - 0.5
         column, row = np.rint(place).astype(int).clip(0, cells - 1).T
         nearest = (descriptors[a][row * cells + column] @ descriptors[b].T).argmax(axis=1)

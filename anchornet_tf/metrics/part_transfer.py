@@ -1,4 +1,4 @@
-"""How well a flow carries masks: the overlap of the target's parts, pulled onto the source, with the source's own.
+"""How well a flow carries masks: the target's parts, pulled onto the source, against its own.
 
 Reference:
     Zhou, Lee, Yu, Efros: FlowWeb, CVPR 2015, in the detail of its published program.

@@ -1,4 +1,4 @@
-"""Percentage of correct keypoints (PCK): how many transferred points land close enough to the true ones."""
+"""Percentage of correct keypoints (PCK): the share of points that land close to the true ones."""
 
 import numpy as np
 
@@ -8,21 +8,27 @@ _PADDING = -1.0
 
 
 def reference_length(normalize_by: str, *, image_size=None, box=None, points=None) -> float:
-    """Returns the length that errors are divided by: the longer side of the image, the object or the points.
+    """Returns the length that errors are divided by.
 
-    Published figures differ in this, and differ much; say which one was used.
+    It is the longer side of the image, of the object or of the box of the points. Published figures
+    differ in this, and differ much: say which one was used.
 
     Args:
-        normalize_by: `"image"` (the image's size), `"bbox"` (the object's box), `"bbox_kp"` (the tight box of
-            the target's keypoints, as Proposal Flow's authors do) or `"bbox_kp_padded"` (that box stretched to the
-            image's corner by a mistake in later programs; PCK comes out about ten points higher. Only to compare
-            with figures made that way).
+        normalize_by: `"image"` (the image's size), `"bbox"` (the object's box), `"bbox_kp"` (the
+            tight box of the target's keypoints, as Proposal Flow's authors do) or
+            `"bbox_kp_padded"` (that box stretched to the image's corner by a mistake in later
+            programs; PCK comes out about ten points higher. Only to compare with figures made that
+            way).
         image_size: (height, width), for `"image"`.
         box: (left, top, right, bottom), for `"bbox"`.
         points: `(n, 2)` true points (x, y), for `"bbox_kp"` and `"bbox_kp_padded"`.
 
+    Returns:
+        float.
+
     Raises:
-        ValueError: for another name, where the value that it needs is missing, or where the length is zero.
+        ValueError: If the name is unknown, the value that it needs is missing, or the length is
+            zero.
     """
     if normalize_by not in NORMALIZE_BY:
         raise ValueError(f"Expected one of {', '.join(NORMALIZE_BY)}. Received: {normalize_by!r}")
@@ -57,12 +63,13 @@ def pck(predicted, true, length: float, thresholds, inclusive: bool = False) -> 
         `(t,)` shares.
 
     Raises:
-        ValueError: without points, or with two different numbers of them.
+        ValueError: If there are no points, or two different numbers of them.
     """
     predicted, true = np.asarray(predicted, np.float64), np.asarray(true, np.float64)
     if predicted.shape != true.shape or predicted.ndim != 2 or len(true) == 0:
         raise ValueError(
-            f"Expected two arrays of points (n, 2), n at least 1. Received: {predicted.shape}, {true.shape}"
+            "Expected two arrays of points (n, 2), n at least 1. "
+            f"Received: {predicted.shape}, {true.shape}"
         )
     errors = np.linalg.norm(predicted - true, axis=1)
     return correct_points(errors, length, thresholds, inclusive).mean(axis=0)

@@ -1,10 +1,11 @@
 """How well boxes are matched: PCR and mIoU@k of Proposal Flow.
 
-The ground truth of a box is where a thin-plate spline through the keypoints carries its corners; a match is
-as good as its overlap with that. Only boxes on the object count.
+The ground truth of a box is where a thin-plate spline through the keypoints carries its corners; a
+match is as good as its overlap with that. Only boxes on the object count.
 
 Reference:
-    Ham, Cho, Schmid, Ponce: Proposal Flow, CVPR 2016, section 4, in the detail of its published program.
+    Ham, Cho, Schmid, Ponce: Proposal Flow, CVPR 2016, section 4, in the detail of its published
+    program.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,8 @@ from anchornet_tf.features.boxes import check_boxes, intersection_over_union
 from anchornet_tf.metrics.thin_plate_spline import ThinPlateSpline
 
 _ON_OBJECT = 0.75  # of a box must lie in the tight box of the keypoints
-_NUM_BINS = 100  # of the distance 1 - IoU, and ranks of mIoU@k
+_NUM_BINS = 100  # of the distance 1 - IoU
+NUM_RANKS = 100  # of mIoU@k
 
 
 def active_boxes(boxes: np.ndarray, points: np.ndarray) -> np.ndarray:
@@ -49,8 +51,8 @@ def ground_truth_boxes(
         target_size: `(height, width)` of the target image.
 
     Returns:
-        `(n, 4)` boxes between the means of the two leftmost, topmost, rightmost and bottommost of the
-        four corners, each a whole pixel of the target image.
+        `(n, 4)` boxes between the means of the two leftmost, topmost, rightmost and bottommost of
+        the four corners, each a whole pixel of the target image.
     """
     x1, y1, x2, y2 = check_boxes(boxes).T
     corners = np.stack([[x1, y1], [x2, y1], [x1, y2], [x2, y2]]).transpose(2, 0, 1)  # (n, 4, 2)
@@ -74,12 +76,13 @@ def pcr_curve(distances: Sequence[np.ndarray]) -> np.ndarray:
     """Probability of correct regions: the share of matches within each distance of the truth.
 
     Args:
-        distances: for each pair of images, the `(n,)` distances of the matches of its active boxes (or
-            for an upper bound, of the best boxes there are). Pairs without active boxes are left out.
+        distances: for each pair of images, the `(n,)` distances of the matches of its active boxes
+            (or for an upper bound, of the best boxes there are). Pairs without active boxes are
+            left out.
 
     Returns:
-        `(100,)`: the share of matches with distance below 0.01, 0.02, ... 1.00, the mean over pairs; NaN
-        if no pair has an active box.
+        `(100,)`: the share of matches with distance below 0.01, 0.02, ... 1.00, the mean over
+        pairs; NaN if no pair has an active box.
     """
     edges = np.arange(_NUM_BINS + 1) / _NUM_BINS
     shares = []
@@ -107,13 +110,13 @@ def mean_iou_curve(
         confidences: for each pair, their `(n,)` confidences.
 
     Returns:
-        `(100,)`: for k = 1 ... 100 the mean over ranks up to k of the mean over the pairs that have a match
-        of that rank; ranks that no pair has count as 0.
+        `(100,)`: for k = 1 ... 100 the mean over ranks up to k of the mean over the pairs that have
+        a match of that rank; ranks that no pair has count as 0.
 
     Raises:
         ValueError: If distances and confidences do not go together.
     """
-    totals, counts = np.zeros(_NUM_BINS), np.zeros(_NUM_BINS)
+    totals, counts = np.zeros(NUM_RANKS), np.zeros(NUM_RANKS)
     for pair, confidence in zip(distances, confidences, strict=True):
         pair, confidence = np.asarray(pair, np.float64), np.asarray(confidence)
         if pair.shape != confidence.shape:
@@ -121,12 +124,24 @@ def mean_iou_curve(
                 "Each match needs one distance and one confidence. "
                 f"Received: shapes {pair.shape} and {confidence.shape}"
             )
-        order = np.argsort(-confidence, kind="stable")[:_NUM_BINS]
+        order = np.argsort(-confidence, kind="stable")[:NUM_RANKS]
         totals[: len(order)] += 1 - pair[order]
         counts[: len(order)] += 1
-    return np.cumsum(totals / np.maximum(counts, 1)) / np.arange(1, _NUM_BINS + 1)
+    return mean_iou_of_ranks(totals / np.maximum(counts, 1))
 
 
-def mean_iou_area(curve: np.ndarray) -> float:
-    """Returns the area under a curve of mIoU@k over k = 1 ... 100, at most 99."""
-    return float(np.trapezoid(curve))
+def mean_iou_of_ranks(overlaps: np.ndarray) -> np.ndarray:
+    """Turns the mean overlap at each rank into mIoU@k: the mean over ranks up to k.
+
+    Args:
+        overlaps: `(..., 100)`; NaN, for a rank that no pair has, counts as 0.
+
+    Returns:
+        `(..., 100)`.
+    """
+    return np.cumsum(np.nan_to_num(overlaps), axis=-1) / np.arange(1, NUM_RANKS + 1)
+
+
+def mean_iou_area(curves: np.ndarray) -> np.ndarray:
+    """Returns `(...)`: the areas under `(..., 100)` curves of mIoU@k, at most 99."""
+    return np.trapezoid(curves, axis=-1)

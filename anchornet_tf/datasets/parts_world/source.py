@@ -30,7 +30,7 @@ class PartsWorldSource:
         labels: tuple of str. The label of every picture, known without reading it.
 
     Raises:
-        ValueError: the records are not those of this version of the set.
+        ValueError: If the records are not those of this version of the set.
     """
 
     def __init__(self, records, split: str):
@@ -79,8 +79,8 @@ def load(split: str, data_dir: str | os.PathLike | None = None) -> PartsWorldSou
         PartsWorldSource.
 
     Raises:
-        ValueError: there is no such split.
-        OSError: the folder cannot be written.
+        ValueError: If there is no such split.
+        OSError: If the folder cannot be written.
 
     Example:
 

@@ -46,7 +46,7 @@ def parts(*blocks: str) -> tuple[Part, ...]:
     """Returns the pieces of a table.
 
     Raises:
-        ValueError: a line is not understood.
+        ValueError: If a line is not understood.
     """
     return tuple(_part(line) for block in blocks for line in _lines(block))
 
