@@ -13,15 +13,13 @@ afterwards:
     flow.transfer_points([[120, 80]])  # (x, y) in the source -> (x, y) in the target
 """
 
-import os
 import shlex
-import sys
 
 from absl import app, flags
 
+from anchornet_tf.command_line import program
 from anchornet_tf.features.registry import DESCRIPTORS
 from anchornet_tf.matchers.registry import MATCHERS
-from anchornet_tf.trunks.pretrained import WeightsUnavailable
 from anchornet_tf.utils.named_options import parse_option
 
 _FEATURES = flags.DEFINE_enum(
@@ -42,7 +40,14 @@ _POINTS = flags.DEFINE_string(
     "points",
     "",
     "Points of the source to carry across and to draw, in pixels from the upper left corner: "
-    "'X,Y X,Y ...', or a .csv file with a point a line. Their matches are printed.",
+    "'X,Y X,Y ...', or a .csv file with one point per line. Their matches are printed.",
+)
+_MAX_PIXELS = flags.DEFINE_integer(
+    "max_pixels",
+    None,
+    "Images of more pixels are refused before they are decoded. Default: 67,108,864, or what the "
+    "environment variable ANCHORNET_MAX_PIXELS says.",
+    lower_bound=1,
 )
 
 
@@ -52,25 +57,16 @@ def main(argv):
             "Expected two images: python -m anchornet_tf.match SOURCE TARGET. "
             f"Received: {' '.join(argv[1:]) or 'none'}"
         )
-    try:
-        options = dict(parse_option(text) for text in _OPTION.value)
-        points = _parse_points(_POINTS.value)
-        _run(argv[1], argv[2], options, points)
-    # What the user can mend is said in one line; anything else keeps its traceback.
-    except (OSError, ValueError, WeightsUnavailable) as error:
-        sys.exit(f"Error: {error}")
-
-
-def _run(source_path, target_path, options, points):
+    options = dict(parse_option(text) for text in _OPTION.value)
+    points = _parse_points(_POINTS.value)
     # TensorFlow is imported after the flags are parsed, so that --help answers at once.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     from anchornet_tf import viz
-    from anchornet_tf.matchers.api import match_pair
+    from anchornet_tf.matchers.matcher import Matcher
     from anchornet_tf.utils import files
-    from anchornet_tf.utils.image_io import read_image
 
-    source, target = read_image(source_path), read_image(target_path)
-    flow = match_pair(source, target, _FEATURES.value, _MATCHER.value, **options)
+    paths = argv[1], argv[2]
+    matcher = Matcher(_FEATURES.value, _MATCHER.value, max_pixels=_MAX_PIXELS.value, **options)
+    flow = matcher(*paths)
     if points is not None:
         for point, moved in zip(points, flow.transfer_points(points), strict=True):
             print(f"{point[0]:g},{point[1]:g} -> {moved[0]:.1f},{moved[1]:.1f}")
@@ -78,11 +74,11 @@ def _run(source_path, target_path, options, points):
         flow.save(_FLOW.value)
         print(f"Flow written to {_FLOW.value}")
     if _OUTPUT.value:
-        figure = viz.plot_summary(source, target, flow, points)
+        figure = viz.plot_summary(*paths, flow, points, max_pixels=_MAX_PIXELS.value)
         with files.atomic_file(_OUTPUT.value) as temporary:
             figure.savefig(temporary, dpi=120)
         print(f"Picture written to {_OUTPUT.value}")
-    print(f"Next: {_next_command(source_path, target_path, source.shape, points)}")
+    print(f"Next: {_next_command(*paths, flow.shape, points)}")
 
 
 def _next_command(source_path, target_path, shape, points):
@@ -110,9 +106,9 @@ def _parse_points(text: str) -> list[tuple[float, float]] | None:
         return [(float(x), float(y)) for x, y in (entry.split(",") for entry in entries)]
     except ValueError as error:
         raise ValueError(
-            f"--points must be X,Y pairs in pixels, or a .csv file of them. Received: {text!r}"
+            f"Expected --points of X,Y in pixels, or a .csv file of them. Received: {text!r}"
         ) from error
 
 
 if __name__ == "__main__":
-    app.run(main)
+    program.run(main)

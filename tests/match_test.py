@@ -83,24 +83,28 @@ def test_without_points_the_next_command_tries_one(images, run, capsys):
 @pytest.mark.parametrize(
     "values, message",
     [
-        ({"points": "1;2"}, "--points must be X,Y pairs"),
+        ({"points": "1;2"}, "Expected --points of X,Y in pixels"),
         ({"points": "absent.csv"}, "absent.csv"),
         ({"points": "500,3"}, "inside the source image"),
         ({"option": ["mutual"]}, "Expected --option=NAME=VALUE. Received: 'mutual'"),
         ({"option": ["colour=3"]}, "Received: colour"),
     ],
 )
-def test_mistakes_end_in_one_line(images, run, values, message):
-    with pytest.raises(SystemExit, match=message):
+def test_mistakes_are_found(images, run, values, message):
+    with pytest.raises((ValueError, OSError), match=message):
         run(*images, **{"features": "sift", "matcher": "none", "output": "", **values})
 
 
 def test_missing_images_and_wrong_counts(images, run):
-    with pytest.raises(SystemExit, match="Error: .*Received: 'absent.png'"):
+    with pytest.raises(FileNotFoundError, match="Received: 'absent.png'"):
         run(images[0], "absent.png", features="sift")
     with pytest.raises(app.UsageError, match="Expected two images.*Received: a.png"):
         run("a.png")
 
+
+def test_images_of_too_many_pixels_are_refused(images, run):
+    with pytest.raises(ValueError, match="Received: .*a.png.*3,584 pixels"):
+        run(*images, features="sift", matcher="none", max_pixels=3000)
 
 
 def test_help_needs_no_tensorflow():

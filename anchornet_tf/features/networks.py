@@ -2,6 +2,7 @@
 
 import functools
 import os
+import pathlib
 
 from anchornet_tf.features.deep import DeepDescriptor
 from anchornet_tf.layers import hypercolumn
@@ -10,6 +11,7 @@ from anchornet_tf.models import presets
 from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.models.bank_file import BankFile
 from anchornet_tf.models.tap_extractor import TapExtractor
+from anchornet_tf.trunks import pca
 
 Model = AnchorNet | str | os.PathLike
 Bank = AnchorBank | BankFile | str | os.PathLike
@@ -60,7 +62,8 @@ def of_one_class(
             a `class_name` and no bank is given.
         class_name: The class whose bank of the model to take.
         bank: The file of a bank that `trainers.stage1` wrote, a `BankFile` or an `AnchorBank`.
-        extractor: The `TapExtractor` that a bank stands on, or None for the ImageNet trunk with
+        extractor: The `TapExtractor` that a bank stands on. None for the ImageNet trunk with the
+            PCA that the bank's run was trained on, where the bank is a file of a run, or else with
             the PCA that comes with the package. A model has its own.
         equalization: float. As in `AnchorNet.from_preset`, for what is loaded here.
         image_size: As in `DeepDescriptor`.
@@ -85,7 +88,7 @@ def of_one_class(
         loaded.bank(class_name)  # An unknown class is found now, not at the first image.
         network = functools.partial(loaded.class_responses, class_name=class_name)
     else:
-        extractor = extractor or _default_extractor()
+        extractor = extractor or _extractor_beside(bank)
         responses = _bank_function(bank, extractor, equalization)
 
         def network(images):
@@ -139,6 +142,18 @@ def one_tap(
 def _default_extractor() -> TapExtractor:
     """One trunk for all descriptors of a process: it holds 100 MB."""
     return TapExtractor()
+
+
+def _extractor_beside(bank: Bank) -> TapExtractor:
+    """Returns the trunk with the PCA that lies beside a run's banks: RUN/pca.npz, RUN/banks/*.npz."""
+    if isinstance(bank, str | os.PathLike):
+        file = pathlib.Path(bank).resolve().parent.parent / "pca.npz"
+        if file.is_file():
+            projections = pca.HypercolumnPCA.load(file)
+            if projections.digest() != _default_extractor().pca_digest:
+                # The banks of a run share the trunk, which is the large part.
+                return TapExtractor(_default_extractor().backbone, projections)
+    return _default_extractor()
 
 
 @functools.cache

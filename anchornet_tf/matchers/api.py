@@ -94,9 +94,13 @@ def match_many(
     return made.match_many(pairs, images, progress=progress, memory_limit=memory_limit)
 
 
-def _matcher_of(features, matcher, options) -> Matcher:
+def _matcher_of(features, matcher, max_pixels, options) -> Matcher:
     of_features, of_matcher = options_of_both(features, matcher, options)
-    return Matcher(_kept(DESCRIPTORS, features, of_features), _kept(MATCHERS, matcher, of_matcher))
+    return Matcher(
+        _kept(DESCRIPTORS, features, of_features),
+        _kept(MATCHERS, matcher, of_matcher),
+        max_pixels=max_pixels,
+    )
 
 
 def _kept(registry: LazyRegistry, name, options: dict):

@@ -48,6 +48,9 @@ class HoughMatcher:
         ValueError: If an argument is out of range.
     """
 
+    # The images' sizes are all that it needs of them, see `Matcher`.
+    on_grid = True
+
     def __init__(
         self,
         grid_size: int | tuple[int, int] = 28,

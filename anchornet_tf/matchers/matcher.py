@@ -102,11 +102,21 @@ class Matcher:
             ValueError: If an image cannot be read or has too many pixels.
         """
         images = [self._read(image_a), self._read(image_b)]
-        pixels = [image.pixels for image in images]
+        maps = self.descriptor([image.pixels for image in images])
+        return self._flow(*maps, *images)
+
+    def _flow(self, source, target, source_image: ScaledImage, target_image: ScaledImage) -> Flow:
+        sizes = source_image.original_size, target_image.original_size
+        if getattr(self.pair_matcher, "on_grid", False):
+            # Cells of a grid are where they are, whatever number of pixels the image has.
+            source, target = map(_with_size, (source, target), sizes)
         flow = self.pair_matcher(
-            *self.descriptor(pixels), source_image=pixels[0], target_image=pixels[1]
+            source,
+            target,
+            source_image=source_image.pixels,
+            target_image=target_image.pixels,
         )
-        return flow.resized(*(image.original_size for image in images))
+        return flow.resized(*sizes)
 
     def _read(self, image) -> ScaledImage:
         return read_scaled(image, max_pixels=self.max_pixels)
@@ -123,7 +133,7 @@ class Matcher:
         images = [self._read(image) for image in images]
         maps = self.descriptor([image.pixels for image in images])
         return [
-            dataclasses.replace(features, image_size=image.original_size)
+            _with_size(features, image.original_size)
             for features, image in zip(maps, images, strict=True)
         ]
 
@@ -185,13 +195,18 @@ class Matcher:
         with FeatureCache(read, self.descriptor, uses, memory_limit) as cache:
             for pair in tqdm.tqdm(pairs, unit="pair", disable=not progress):
                 source, target = (cache.take(key) for key in pair)
-                flow = self.pair_matcher(
+                yield self._flow(
                     source.features,
                     target.features,
-                    source_image=source.image,
-                    target_image=target.image,
+                    ScaledImage(source.image, sizes[pair[0]]),
+                    ScaledImage(target.image, sizes[pair[1]]),
                 )
-                yield flow.resized(*(sizes[key] for key in pair))
+
+
+def _with_size(features: FeatureMap, size: tuple[int, int]) -> FeatureMap:
+    if features.image_size == size:
+        return features
+    return dataclasses.replace(features, image_size=size)
 
 
 def options_of_both(features, matcher, options: Mapping) -> tuple[dict, dict]:

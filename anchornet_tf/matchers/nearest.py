@@ -41,6 +41,9 @@ class NearestMatcher:
         ValueError: If `interpolation` is unknown or `grid_size` is not positive.
     """
 
+    # The images' sizes are all that it needs of them, see `Matcher`.
+    on_grid = True
+
     def __init__(
         self,
         mutual: bool = False,

@@ -9,6 +9,9 @@ from anchornet_tf.matchers.flow import Flow
 class NoneMatcher:
     """Zero displacement everywhere; valid where the pixel exists in the target image too."""
 
+    # The images' sizes are all that it needs of them, see `Matcher`.
+    on_grid = True
+
     def __call__(self, source: FeatureMap, target: FeatureMap, **_) -> Flow:
         """Returns the zero flow from the source's image to the target's."""
         height, width = source.image_size

@@ -20,6 +20,7 @@ MATCHERS = LazyRegistry(
         "phm": f"{_PROPOSAL_FLOW}:phm",
         "lom": f"{_PROPOSAL_FLOW}:lom",
     },
+    without={"nam": ("lom_variant",), "phm": ("lom_variant",)},
 )
 
 

@@ -1,4 +1,4 @@
-"""The descriptors of an evaluation: made when they are needed, and the bank of each class where there are banks."""
+"""The descriptors of an evaluation: made once each, per class where there is a bank per class."""
 
 import functools
 import hashlib
@@ -17,107 +17,128 @@ class Descriptors:
     """Makes descriptors by name.
 
     Args:
-        model: folder of an AnchorNet or name of a preset, for `"anchornet"` and `"anchornet-class"`. The default preset
-            where neither model nor banks are named.
-        banks: folder of `<class>.npz` banks as `trainers.stage1` writes them, for `"anchornet-class"` where there
-            is no model. The `pca.npz` beside the folder is the one that they were trained on.
-        image_size: int or None. What a network resizes images to, see `DeepDescriptor`.
-        options: further options; each goes to the descriptors that know it.
+        options: The options of each descriptor by its name; they go before the arguments below.
+        model: Folder of an AnchorNet or name of a preset, for `"anchornet"` and
+            `"anchornet-class"`. The default preset if there is neither a model nor banks.
+        banks: Folder of `<class>.npz` banks as `trainers.stage1` writes them, for
+            `"anchornet-class"` without a model.
+        image_size: int or None. What networks resize images to, see `DeepDescriptor`.
+
+    Raises:
+        ValueError: If there is no such model, or options name another one than `model`.
     """
 
     def __init__(
         self,
+        options: Mapping[str, Mapping] | None = None,
         model: str | os.PathLike | None = None,
         banks: str | os.PathLike | None = None,
         image_size: int | None = 224,
-        options: Mapping | None = None,
     ):
+        self._given = {name: dict(own) for name, own in (options or {}).items()}
+        for own in self._given.values():
+            if model is not None and own.get("model", model) != model:
+                raise ValueError(
+                    "Expected one model, as an argument or as an option. "
+                    f"Received: {model} and {own['model']}"
+                )
         if not (model or banks) and presets.DEFAULT in presets.preset_names():
             model = presets.DEFAULT
-        self._model_folder = presets.find(model) if model else None
-        self._banks_folder = pathlib.Path(banks) if banks else None
+        self._model = presets.find(model) if model else None
+        self._banks = pathlib.Path(banks) if banks else None
         self._image_size = image_size
-        self._options = dict(options or {})
 
     def check(self, feature: str, classes: Iterable[str]) -> None:
         """Finds what is missing before any work is done.
 
         Args:
-            feature: name of a descriptor.
-            classes: the classes of the images it will describe.
+            feature: Name of a descriptor.
+            classes: The classes of the images that it will describe.
 
         Raises:
-            FileNotFoundError, ValueError: If the descriptor needs a model or a bank that is not there.
+            FileNotFoundError, ValueError: If the descriptor needs a model or a bank that is not
+                there.
         """
-        if feature == _AGNOSTIC and self._model_folder is None:
-            raise ValueError(f"{_AGNOSTIC} needs a model. Received: no folder of one")
-        if feature != _OF_CLASS or self._model_folder is not None:
+        if not self._is_trained(feature) or "bank" in self._options(feature):
             return
-        if self._banks_folder is None:
-            raise ValueError(f"{_OF_CLASS} needs banks or a model. Received: no folder of either")
-        missing = [name for name in sorted(set(classes)) if not self._bank_file(name).is_file()]
-        if missing:
-            raise FileNotFoundError(
-                f"Expected a bank <class>.npz for each class of the benchmark. Received: {self._banks_folder} "
-                f"without {', '.join(missing)}"
+        if "model" in self._options(feature):
+            self._weight_files(feature)
+        elif feature == _AGNOSTIC:
+            raise ValueError(f"Expected a model for {_AGNOSTIC}. Received: no folder of one")
+        elif self._banks is None:
+            raise ValueError(
+                f"Expected banks or a model for {_OF_CLASS}. Received: no folder of either"
             )
+        else:
+            missing = [name for name in sorted(set(classes)) if not self._bank(name).is_file()]
+            if missing:
+                raise FileNotFoundError(
+                    "Expected a bank <class>.npz for each class of the benchmark. "
+                    f"Received: {self._banks} without {', '.join(missing)}"
+                )
 
     def depends_on_class(self, feature: str) -> bool:
         """Tells whether images of different classes get different descriptors."""
-        return feature == _OF_CLASS
+        return feature == _OF_CLASS and not {"bank", "class_name"} & self._options(feature).keys()
 
     def describe(self, feature: str, class_name: str | None) -> Descriptor:
         """Returns a descriptor, the same one for the same arguments.
 
         Args:
-            feature: name of a descriptor.
-            class_name: the class of the images, for those that depend on it.
+            feature: Name of a descriptor.
+            class_name: The class of the images, for those that depend on it.
         """
         return self._made(feature, class_name if self.depends_on_class(feature) else None)
 
     @functools.cache  # noqa: B019 - lives as long as the evaluation
     def _made(self, feature, class_name):
-        known = set(DESCRIPTORS.options(feature))
-        options = {name: value for name, value in self._options.items() if name in known}
-        if "image_size" in known:
-            options.setdefault("image_size", self._image_size)
-        if feature in (_AGNOSTIC, _OF_CLASS) and self._model_folder is not None:
-            options["model"] = self._model
-            if feature == _OF_CLASS:
+        options = self._options(feature)
+        if isinstance(options.get("model"), str | os.PathLike):
+            # Loaded here, once for all classes.
+            options["model"] = self._loaded(options["model"], options.pop("equalization", None))
+        if class_name is not None:
+            if "model" in options:
                 options["class_name"] = class_name
-        elif feature == _OF_CLASS:
-            options |= {"bank": self._bank_file(class_name), "extractor": self._extractor}
+            else:
+                options["bank"] = self._bank(class_name)
         return DESCRIPTORS.create(feature, **options)
 
-    def identity(self, feature: str) -> dict:
-        """Returns what makes the features what they are: options, and digests of trained weights."""
-        known = set(DESCRIPTORS.options(feature))
-        identity = {name: repr(v) for name, v in self._options.items() if name in known}
-        if "image_size" in known:
-            identity.setdefault("image_size", repr(self._image_size))
-        if feature in (_AGNOSTIC, _OF_CLASS):
-            folder = self._model_folder or self._banks_folder
-            identity["weights"] = _digest(sorted(folder.glob("*.npz")))
-        return identity
-
-    def _bank_file(self, class_name: str) -> pathlib.Path:
-        return self._banks_folder / f"{class_name}.npz"
-
-    @functools.cached_property
-    def _model(self):
+    @functools.cache  # noqa: B019 - lives as long as the evaluation
+    def _loaded(self, model, equalization):
         from anchornet_tf.models.anchornet import AnchorNet
 
-        return AnchorNet.from_preset(self._model_folder)
+        return AnchorNet.from_preset(model, equalization=equalization)
 
-    @functools.cached_property
-    def _extractor(self):
-        from anchornet_tf.models.tap_extractor import TapExtractor
-        from anchornet_tf.trunks import pca
+    def identity(self, feature: str) -> dict:
+        """Returns what makes the features what they are: options, and digests of the weights."""
+        identity = {name: repr(value) for name, value in self._given.get(feature, {}).items()}
+        if "image_size" in DESCRIPTORS.options(feature):
+            identity.setdefault("image_size", repr(self._image_size))
+        if self._is_trained(feature):
+            identity["weights"] = _digest(self._weight_files(feature))
+        return identity
 
-        projections = self._banks_folder.resolve().parent / "pca.npz"
-        return TapExtractor(
-            projections=pca.HypercolumnPCA.load(projections) if projections.is_file() else None
-        )
+    def _options(self, feature: str) -> dict:
+        """Returns what a descriptor is made with, but for the bank or the name of a class."""
+        options = dict(self._given.get(feature, {}))
+        if "image_size" in DESCRIPTORS.options(feature):
+            options.setdefault("image_size", self._image_size)
+        if self._is_trained(feature) and self._model is not None and "bank" not in options:
+            options.setdefault("model", self._model)
+        return options
+
+    def _weight_files(self, feature: str) -> list[pathlib.Path]:
+        options = self._options(feature)
+        if "bank" in options:
+            return [pathlib.Path(options["bank"])]
+        folder = presets.find(options["model"]) if "model" in options else self._banks
+        return sorted(folder.glob("*.npz"))
+
+    def _is_trained(self, feature: str) -> bool:
+        return feature in (_AGNOSTIC, _OF_CLASS)
+
+    def _bank(self, class_name: str) -> pathlib.Path:
+        return self._banks / f"{class_name}.npz"
 
 
 def _digest(paths: list[pathlib.Path]) -> str:
@@ -125,12 +146,3 @@ def _digest(paths: list[pathlib.Path]) -> str:
     for path in paths:
         total.update(f"{path.name} {files.sha256_of(path)}\n".encode())
     return total.hexdigest()[:16]
-
-
-def unknown_options(options: Mapping, features: Iterable[str], matchers: Iterable[str]) -> set[str]:
-    """Returns the options that none of the descriptors and matchers takes."""
-    from anchornet_tf.matchers.registry import MATCHERS
-
-    known = {name for feature in features for name in DESCRIPTORS.options(feature)}
-    known |= {name for matcher in matchers for name in MATCHERS.options(matcher)}
-    return set(options) - known

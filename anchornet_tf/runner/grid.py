@@ -37,7 +37,7 @@ class GridOptions:
         measures: of `MEASURES`, or None for those of the benchmark's protocol.
         num_boxes: int. Proposals per image, for box matchers whose `matcher_options` do not say
             `num_proposals`.
-        matcher_options: further options; each goes to the matchers that know it.
+        matcher_options: the options of each matcher by its name.
         workers: int. Processes for the box matchers; 0 for none beside this one.
         memory_limit: int. Bytes of features, and as many of box descriptors, to keep in memory.
     """
@@ -46,7 +46,7 @@ class GridOptions:
     matchers: tuple[str, ...]
     measures: tuple[str, ...] | None = None
     num_boxes: int = 1000
-    matcher_options: Mapping = dataclasses.field(default_factory=dict)
+    matcher_options: Mapping[str, Mapping] = dataclasses.field(default_factory=dict)
     workers: int = 0
     memory_limit: int = MEMORY_LIMIT
 
@@ -117,8 +117,7 @@ class Grid:
         return MATCHERS.create(name, **self._options_of(name))
 
     def _options_of(self, matcher: str) -> dict:
-        known = MATCHERS.options(matcher)
-        options = {n: v for n, v in self._options.matcher_options.items() if n in known}
+        options = dict(self._options.matcher_options.get(matcher, {}))
         if box_cells.is_box_matcher(matcher):
             options = {"num_proposals": self._options.num_boxes} | options
         return options

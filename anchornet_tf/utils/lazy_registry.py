@@ -2,7 +2,7 @@
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 
 class LazyRegistry:
@@ -12,11 +12,18 @@ class LazyRegistry:
         kind: What the names stand for, for messages, e.g. `"descriptor"`.
         homes: Name -> `"module:Class"`, or `"module:Class:argument"` for a class whose first
             argument tells one name from another.
+        without: Name -> options of its class that mean nothing under this name.
     """
 
-    def __init__(self, kind: str, homes: Mapping[str, str]):
+    def __init__(
+        self,
+        kind: str,
+        homes: Mapping[str, str],
+        without: Mapping[str, Collection[str]] | None = None,
+    ):
         self._kind = kind
         self._homes = dict(homes)
+        self._without = dict(without or {})
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -30,7 +37,8 @@ class LazyRegistry:
             ValueError: If the name is unknown.
         """
         maker, fixed = self._find(name)
-        return tuple(inspect.signature(maker).parameters)[len(fixed) :]
+        options = tuple(inspect.signature(maker).parameters)[len(fixed) :]
+        return tuple(option for option in options if option not in self._without.get(name, ()))
 
     def create(self, name: str, **options):
         """Returns a new object.

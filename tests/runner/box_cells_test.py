@@ -7,6 +7,7 @@ from anchornet_tf.features import proposals
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.features.whitened_hog import HogDescriptor
 from anchornet_tf.matchers.proposal_flow import ALGORITHMS, ProposalFlowMatcher
+from anchornet_tf.matchers.registry import MATCHERS
 from anchornet_tf.runner import box_cells, grid
 from anchornet_tf.runner.descriptors import Descriptors
 from anchornet_tf.runner.proposal_store import ProposalStore
@@ -105,6 +106,10 @@ def test_automatic_proposals_are_kept_under_the_method_that_is_used(tmp_path, mo
         assert ProposalFlowMatcher("nam", 9).proposal_options == (method, 9)
 
 
+def _options_of(matcher, options):
+    return {name: value for name, value in options.items() if name in MATCHERS.options(matcher)}
+
+
 def _run(tmp_path, workers=0, **options):
     """Runs two algorithms and returns what the workers were given, as the journals' records."""
     small = benchmark(groups=("one",))
@@ -114,7 +119,11 @@ def _run(tmp_path, workers=0, **options):
         small,
         Colours(),
         grid.GridOptions(
-            ("hc",), ("nam", "lom"), num_boxes=35, matcher_options=options, workers=workers
+            ("hc",),
+            ("nam", "lom"),
+            num_boxes=35,
+            matcher_options={name: _options_of(name, options) for name in ("nam", "lom")},
+            workers=workers,
         ),
         folder / f"pairs{workers}",
         ProposalStore(tmp_path / "boxes"),

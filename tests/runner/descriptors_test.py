@@ -22,7 +22,9 @@ def test_a_model_serves_both_kinds_and_is_read_once(made, tmp_path, monkeypatch)
 
     read = []
     (tmp_path / "config.json").touch()
-    monkeypatch.setattr(AnchorNet, "from_preset", lambda folder: read.append(folder) or "network")
+    monkeypatch.setattr(
+        AnchorNet, "from_preset", lambda folder, **_: read.append(folder) or "network"
+    )
     descriptors = Descriptors(model=tmp_path, image_size=96)
     descriptors.describe("anchornet", "car")
     for class_name in ("car", "bird", "car"):
@@ -45,11 +47,50 @@ def test_the_default_preset_serves_where_nothing_is_named(made, monkeypatch):
 
 
 def test_descriptors_without_a_network_get_their_own_options_alone(made):
-    descriptors = Descriptors(options={"step": 4, "lom_variant": "published"})
+    descriptors = Descriptors({"sift": {"step": 4}})
     assert descriptors.describe("sift", "car") is descriptors.describe("sift", "bird")
     assert made == [("sift", {"step": 4})]
     assert descriptors.identity("sift") == {"step": "4"}
     assert descriptors.identity("hc") == {"image_size": "224"}
+
+
+def test_the_model_of_an_option_is_used(made, tmp_path, monkeypatch):
+    """It was once recorded, and the preset used all the same."""
+    from anchornet_tf.models.anchornet import AnchorNet
+
+    monkeypatch.setattr(AnchorNet, "from_preset", lambda *args, **options: (args, options))
+    (tmp_path / "config.json").touch()
+    np.savez(tmp_path / "heads.npz", kernel=np.zeros(3))
+    descriptors = Descriptors({"anchornet": {"model": str(tmp_path), "equalization": 0}})
+    descriptors.check("anchornet", ["car"])
+    descriptors.describe("anchornet", "car")
+    loaded = ((str(tmp_path),), {"equalization": 0})
+    assert made == [("anchornet", {"image_size": 224, "model": loaded})]
+    identity = descriptors.identity("anchornet")
+    assert identity["model"] == repr(str(tmp_path)) and identity["equalization"] == "0"
+    assert identity["weights"] != Descriptors().identity("anchornet")["weights"]
+    with pytest.raises(ValueError, match="Expected one model.* Received: voc20 and "):
+        Descriptors({"anchornet": {"model": str(tmp_path)}}, model="voc20")
+    with pytest.raises(ValueError, match="a preset of .*Received: 'nothing'"):
+        Descriptors({"anchornet": {"model": "nothing"}}).check("anchornet", [])
+
+
+def test_a_bank_or_a_class_of_an_option_serves_all_images(made, tmp_path, monkeypatch):
+    from anchornet_tf.models.anchornet import AnchorNet
+
+    monkeypatch.setattr(AnchorNet, "from_preset", lambda *_, **__: "network")
+    np.savez(tmp_path / "car.npz", kernel=np.zeros(3))
+    of_bank = Descriptors({"anchornet-class": {"bank": str(tmp_path / "car.npz")}})
+    of_class = Descriptors({"anchornet-class": {"class_name": "cow"}})
+    for descriptors in (of_bank, of_class):
+        assert not descriptors.depends_on_class("anchornet-class")
+        descriptors.check("anchornet-class", ["car", "bird"])
+        descriptors.describe("anchornet-class", "bird")
+        assert len(descriptors.identity("anchornet-class")["weights"]) == 16
+    assert [options for _, options in made] == [
+        {"bank": str(tmp_path / "car.npz"), "image_size": 224},
+        {"class_name": "cow", "image_size": 224, "model": "network"},
+    ]
 
 
 def test_other_weights_are_another_identity(tmp_path):

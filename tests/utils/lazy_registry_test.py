@@ -42,3 +42,12 @@ def test_nothing_is_imported_before_it_is_asked_for():
     registry = LazyRegistry("text", {"zen": "this:d"})
     assert registry.names == ("zen",)
     assert "this" not in sys.modules
+
+
+def test_options_that_mean_nothing_under_a_name_are_refused():
+    registry = LazyRegistry(
+        "number", {"half": "fractions:Fraction"}, without={"half": ("denominator",)}
+    )
+    assert "denominator" not in registry.options("half")
+    with pytest.raises(ValueError, match="Received: denominator"):
+        registry.create("half", denominator=2)
