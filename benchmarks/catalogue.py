@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from benchmarks.results import Results
 from benchmarks.settings import Settings
 
-# A group is a module of this package, a part one of its functions. Parts of a group share what they prepare.
+# A group is a module of this package, a part one of its functions. Parts of a group share what they
+# prepare.
 GROUPS = {
     "features": ("class_features", "all_class_features", "xla"),
     "stage1": ("one_step", "twenty_classes"),
@@ -30,10 +31,10 @@ GROUPS = {
 
 
 def choose(only: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """Returns (group, part) of the named groups and parts, or of all, in the order of the catalogue.
+    """Returns (group, part) of the named groups and parts, or of all, in the catalogue's order.
 
     Raises:
-        ValueError: for an unknown name.
+        ValueError: If a name is unknown.
     """
     every = [(group, part) for group, parts in GROUPS.items() for part in parts]
     known = {name for pair in every for name in pair}

@@ -80,7 +80,7 @@ def _compare(
     reference,
     more=None,
 ) -> Results:
-    """Measures a descriptor against the trunk, the same with a plain convolution, and its parts alone."""
+    """Measures a descriptor, the same with a plain convolution, and its parts against the trunk."""
     images = _images(settings)
     raw_taps = network.backbone(images)
     taps = network.hypercolumn_layer.project(raw_taps)

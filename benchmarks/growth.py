@@ -15,7 +15,7 @@ from benchmarks.timing import MATMUL, Timed, in_turn
 
 
 def growth_image_size(settings: Settings) -> Results:
-    """Pixels a side; one image."""
+    """Side of the image in pixels; one image."""
     one = models.network(1, settings.choose(64, 4))
     every = models.network(*settings.choose((20, 32), (2, 4)))
     functions = {
@@ -29,7 +29,7 @@ def growth_image_size(settings: Settings) -> Results:
         return {name: lambda f=function: f(images) for name, function in functions.items()}
 
     sizes = settings.choose((112, 160, 224, 320, 448), (32, 64))
-    return _curve(settings, "Image size, one image", "pixels a side", sizes, works)
+    return _curve(settings, "Image size, one image", "side in pixels", sizes, works)
 
 
 def growth_filters(settings: Settings) -> Results:
@@ -87,7 +87,7 @@ def growth_pairs(settings: Settings) -> Results:
     """Pairs among a fixed number of images."""
     size = settings.choose(112, 32)
     network = models.network(*settings.choose((20, 32), (2, 4)))
-    describe = DeepDescriptor("anchornet", image_size=size, model=network)
+    describe = DeepDescriptor(network.features, image_size=size)
     images = random_pictures(settings.choose(20, 4), size)
     every = list(itertools.permutations(range(len(images)), 2))
 

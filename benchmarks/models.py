@@ -26,7 +26,7 @@ def network(num_classes: int, num_filters: int) -> AnchorNet:
 
 
 def trunk(images) -> tf.Tensor:
-    """The bare ResNet50 without its top: images that are preprocessed already, to its last activations."""
+    """The bare ResNet50: from images that are preprocessed already to its last activations."""
     return backbone().resnet(images, training=False)[-1]
 
 
@@ -38,5 +38,5 @@ def random_images(count: int, size: int | tuple[int, int]) -> tf.Tensor:
 
 
 def compiled(function: Callable) -> Callable:
-    """Compiles a function of images as descriptors do: for batches and sizes that are not known yet."""
+    """Compiles a function of images as descriptors do: for any batch and image size."""
     return tf.function(function, input_signature=[_IMAGES])

@@ -12,7 +12,7 @@ PER_MATMUL = 2 * MATMUL_SIDE**3
 
 
 def count_operations(function: Callable, *inputs: tf.Tensor) -> int:
-    """Returns the floating point operations of a function of tensors, convolutions and matrix products above all."""
+    """Returns the floating point operations of a function: convolutions and matrix products."""
     graph = tf.function(function).get_concrete_function(*inputs).graph
     options = tf.compat.v1.profiler.ProfileOptionBuilder.float_operation()
     options["output"] = "none"

@@ -13,7 +13,7 @@ _MOST_MARKERS = 10
 
 
 def draw(curves: Sequence[Curve]) -> Figure:
-    """Returns a figure with a panel a curve: medians, with quartiles as bands."""
+    """Returns a figure with one panel per curve: medians, with quartiles as bands."""
     columns = min(_COLUMNS, len(curves))
     rows = math.ceil(len(curves) / columns)
     size = (columns * _PANEL_INCHES[0], rows * _PANEL_INCHES[1])

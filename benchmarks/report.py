@@ -65,7 +65,7 @@ def markdown(results: Results, description: dict) -> str:
 
 
 def _curve_cells(curve: Curve) -> list[list[str]]:
-    """Returns a header with the places of a curve, and a row a line."""
+    """Returns a header with the places of a curve, and one row per line."""
     places = sorted({x for line in curve.lines for x in line.x})
     # A long curve is shown at every so many of its places.
     places = places[:: -(-len(places) // _MOST_PLACES)]
@@ -99,7 +99,7 @@ def document(results: Results, description: dict, settings) -> dict:
 def write(
     results: Results, description: dict, settings, folder: str | os.PathLike
 ) -> list[pathlib.Path]:
-    """Writes `bench.json`, `bench.md` and, where there are curves, `growth.png`; returns their paths."""
+    """Writes `bench.json`, `bench.md` and, if there are curves, `growth.png`; returns the paths."""
     folder = pathlib.Path(folder)
     texts = {
         "bench.json": json.dumps(document(results, description, settings), indent=1) + "\n",

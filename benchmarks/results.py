@@ -37,7 +37,7 @@ class Spread:
         """Returns the spread of at least one sample.
 
         Raises:
-            ValueError: without samples.
+            ValueError: If there are no samples.
         """
         if not samples:
             raise ValueError("Expected at least one sample. Received: none")
@@ -54,7 +54,7 @@ class Row:
     Args:
         name: what was measured.
         unit: of the samples, e.g. `"mm"` or `"x trunk"`.
-        samples: one figure a round.
+        samples: one figure per round.
         goal: what the median should be, or None for a row to compare with.
         reference: what the goal is to be compared with, as text.
         note: what else there is to say, such as a physical limit.

@@ -16,13 +16,14 @@ from benchmarks.results import Curve, Goal, Line, Results, Row, Spread
 from benchmarks.settings import Settings
 
 _BATCH_SIZE = 50
-# Memory is flat when the last fifth of the images finds no more of it in use than the second, but for noise.
+# Memory is flat when the last fifth of the images finds no more of it in use than the second, but
+# for noise.
 _FLAT = Goal(1.05)
 _SEED = 0
 
 
 def ten_thousand_images(settings: Settings) -> Results:
-    """Images through the input pipeline and the trunk; the listing is repeated where it is shorter."""
+    """Images through the input pipeline and the trunk; a shorter listing is repeated."""
     count, every = settings.choose((10_000, 250), (200, 50))
     source = sources.open_source(settings.data)
     extractor = TapExtractor(models.backbone())
@@ -66,7 +67,7 @@ def thousand_pairs(settings: Settings) -> Results:
     """`match_many`: each image is described once, however many pairs it is in."""
     num_images, num_pairs, size = settings.choose((100, 1000, 112), (6, 20, 32))
     network = models.network(*settings.choose((20, 32), (2, 4)))
-    describe = CountingDescriptor(DeepDescriptor("anchornet", image_size=size, model=network))
+    describe = CountingDescriptor(DeepDescriptor(network.features, image_size=size))
     images = random_pictures(num_images, size)
     every = list(itertools.permutations(range(num_images), 2))
     chosen = np.random.default_rng(_SEED).choice(len(every), num_pairs, replace=False)

@@ -37,11 +37,14 @@ def data_of(data_dir: str) -> str:
     """Returns the specification of the images that a user names.
 
     Args:
-        data_dir: a folder with a sub-folder a class, a manifest (.csv), a folder with `labels.csv` in it, or nothing
-            for the embedded set.
+        data_dir: a folder with one sub-folder per class, a manifest (.csv), a folder with
+            `labels.csv` in it, or nothing for the embedded set.
+
+    Returns:
+        str, as `anchornet_tf.datasets.sources.open_source` takes it.
 
     Raises:
-        ValueError: where there is no such folder or file.
+        ValueError: If there is no such folder or file.
     """
     if not data_dir:
         return "parts_world"
@@ -52,5 +55,6 @@ def data_of(data_dir: str) -> str:
     if path.is_file() and path.suffix == ".csv":
         return f"manifest:{path}"
     raise ValueError(
-        f"Expected a folder with a sub-folder a class, or a manifest (.csv). Received: {data_dir}"
+        "Expected a folder with one sub-folder per class, or a manifest (.csv). "
+        f"Received: {data_dir}"
     )

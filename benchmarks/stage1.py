@@ -58,8 +58,8 @@ def one_step(settings: Settings) -> Results:
 def twenty_classes(settings: Settings) -> Results:
     """All classes of the data in one run, against a run for each.
 
-    The times of a step and of an image are measured; how many images pass through the trunk is counted in the plans of
-    the runs.
+    The times of a step and of an image are measured; how many images pass through the trunk is
+    counted in the plans of the runs.
     """
     source = sources.open_source(settings.data)
     classes = present_classes(source)

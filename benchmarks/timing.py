@@ -10,7 +10,8 @@ from benchmarks.results import Goal, Row
 
 MATMUL = "mm"
 MATMUL_SIDE = 2048
-# The threads of a matrix product spin for a while after it, and would take a core from what comes next.
+# The threads of a matrix product spin for a while after it, and would take a core from what comes
+# next.
 _SETTLE_SECONDS = 0.05
 
 
@@ -35,7 +36,7 @@ class Timed:
     """What `in_turn` measured.
 
     Args:
-        seconds: by name of the work, one figure a round; `MATMUL` is among them.
+        seconds: by name of the work, one figure per round; `MATMUL` is among them.
     """
 
     seconds: dict[str, tuple[float, ...]]
@@ -72,7 +73,7 @@ def in_turn(
     repeats: int,
     warmups: int = 1,
 ) -> Timed:
-    """Does each work once a round, and one matrix product beside them as the unit of the machine's speed.
+    """Does each work once per round, and beside them a matrix product as the unit of speed.
 
     Args:
         works: functions without arguments, by name.
@@ -80,7 +81,7 @@ def in_turn(
         warmups: int. Rounds before them that do not.
 
     Raises:
-        ValueError: where `repeats` is not positive or a work has the name of the matrix product.
+        ValueError: If `repeats` is not positive or a work has the name of the matrix product.
     """
     if repeats < 1:
         raise ValueError(f"`repeats` must be a positive integer. Received: repeats={repeats}")
@@ -94,7 +95,8 @@ def in_turn(
     functions = {**works, MATMUL: lambda: square @ square}
     seconds: dict[str, list[float]] = {name: [] for name in order}
     for number in range(-warmups, repeats):
-        # Every other round runs backwards: what a work leaves behind in the caches is not always for the same one.
+        # Every other round runs backwards: what a work leaves behind in the caches is not always
+        # for the same one.
         for name in order if number % 2 else order[::-1]:
             spent = once(functions[name])
             if number >= 0:

@@ -1,6 +1,7 @@
 """One worker of a distributed training, timed: python -m benchmarks.worker_program --output=FILE.
 
-With TF_CONFIG it is one of several, without it the only one. Every step runs the trunk on images that are in memory.
+With TF_CONFIG it is one of several, without it the only one. Every step runs the trunk on images
+that are in memory.
 """
 
 import json
@@ -11,7 +12,7 @@ from absl import app, flags
 _OUTPUT = flags.DEFINE_string("output", None, "File of the first worker's figures.", required=True)
 _THREADS = flags.DEFINE_integer("threads", 0, "Threads of an operation; 0 for one a core.", 0)
 _STEPS = flags.DEFINE_integer("steps", 5, "Timed steps.", 1)
-_BATCH_SIZE = flags.DEFINE_integer("batch_size", 16, "Images a step of all workers together.", 2)
+_BATCH_SIZE = flags.DEFINE_integer("batch_size", 16, "Images per step of all workers together.", 2)
 _IMAGE_SIZE = flags.DEFINE_integer("image_size", 224, "Side of the images.", 32)
 _WARMUPS = 2
 

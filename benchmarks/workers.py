@@ -19,7 +19,8 @@ def local_workers(settings: Settings) -> Results:
     """Stage 1 with the live trunk; the workers of a machine share its cores."""
     cores = os.cpu_count() or 1
     half = max(1, cores // 2)
-    # Two workers with half of the cores each, against one with as many and against one with all of them.
+    # Two workers with half of the cores each, against one with as many and against one with all of
+    # them.
     one_half, two_halves, one_whole = (
         images_per_second(settings, workers, threads)
         for workers, threads in ((1, half), (2, half), (1, cores))
@@ -29,16 +30,16 @@ def local_workers(settings: Settings) -> Results:
         Row(f"2 workers with {half} of {cores} cores each", "images/s", two_halves),
         Row(f"1 worker with all {cores} cores", "images/s", one_whole),
     )
-    line = Line(f"{half} core(s) a worker", (1, 2), (one_half, two_halves))
+    line = Line(f"{half} core(s) per worker", (1, 2), (one_half, two_halves))
     curve = Curve("Local workers", "workers", "images/s", (line,), logarithmic=False)
     return Results(rows, (curve,))
 
 
 def images_per_second(settings: Settings, workers: int, threads: int) -> tuple[float, ...]:
-    """Returns the images a second of all workers together, step by step.
+    """Returns the images per second of all workers together, step by step.
 
     Raises:
-        RuntimeError: where a worker failed.
+        RuntimeError: If a worker failed.
     """
     with tempfile.TemporaryDirectory(prefix="anchornet-bench-") as name:
         folder = pathlib.Path(name)
@@ -68,7 +69,8 @@ def _environment(cluster: dict, index: int) -> dict[str, str]:
 
 def _run(command: list[str], environments: list[dict[str, str]], folder: pathlib.Path) -> None:
     """Runs a process for each environment until all have ended."""
-    # Files, because a worker whose messages nobody reads would stop at a full pipe, and the others with it.
+    # Files, because a worker whose messages nobody reads would stop at a full pipe, and the others
+    # with it.
     logs = [folder / f"worker{index}.log" for index in range(len(environments))]
     processes = []
     try:

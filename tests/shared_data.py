@@ -1,7 +1,8 @@
 """Finds the reference data that tests compare with: golden files and real images.
 
-The data keep their makers' terms and are not part of this repository. They are looked for in the folder
-named by the environment variable `ANCHORNET_SHARED`, then in `../shared` beside the repository.
+The data keep their makers' terms and are not part of this repository. They are looked for in the
+folder named by the environment variable `ANCHORNET_SHARED`, then in `../shared` beside the
+repository.
 """
 
 import os
@@ -23,7 +24,7 @@ def shared_root() -> pathlib.Path | None:
 
 
 def shared_path(relative: str) -> pathlib.Path:
-    """Returns the path of one piece of reference data; skips the calling test where it is absent."""
+    """Returns the path of one piece of reference data; skips the calling test without it."""
     root = shared_root()
     if root is None:
         pytest.skip("no reference data: set ANCHORNET_SHARED or put the folder at ../shared")

@@ -1,4 +1,4 @@
-"""Sets of images of one object class with named keypoints: what keypoint transfer is measured on."""
+"""Sets of images of one object class with keypoints, to measure keypoint transfer on."""
 
 import os
 
@@ -11,6 +11,9 @@ from anchornet_tf.metrics.pck import reference_length
 
 def pf_willow(folder: str | os.PathLike) -> dict[tuple[str, str], list[AnnotatedImage]]:
     """Reads PF-WILLOW: ten sets of ten images, errors relative to the box of the keypoints.
+
+    Args:
+        folder: the sets, as their makers publish them.
 
     Returns:
         dict of (class, set) to images.
@@ -37,6 +40,10 @@ def parts_world(
     classes, data_dir: str | os.PathLike | None = None
 ) -> dict[tuple[str, str], list[AnnotatedImage]]:
     """Reads the test split of the embedded set, errors relative to the object's box.
+
+    Args:
+        classes: names of classes.
+        data_dir: folder of data sets, or None for the cache folder.
 
     Returns:
         dict of (class, class) to images.

@@ -62,9 +62,12 @@ def open_source(
     Example:
 
     ```python
-    source = open_source("manifest:photographs/labels.csv")
-    bird, = source.require_classes("bird")
-    source.read(np.flatnonzero(source.labels[:, bird])[0])  # (height, width, 3)
+    import numpy as np
+    from anchornet_tf.datasets.sources import open_source
+
+    source = open_source("parts_world")
+    (bird,) = source.require_classes("bird")
+    image = source.read(np.flatnonzero(source.labels[:, bird])[0])  # (height, width, 3)
     ```
     """
     if split not in SPLITS:

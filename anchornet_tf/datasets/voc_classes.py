@@ -49,7 +49,8 @@ def check_classes(names: str | Iterable[str]) -> tuple[str, ...]:
         The names as a tuple.
 
     Raises:
-        ValueError: If a name is unknown (the message lists the twenty), given twice, or there is none.
+        ValueError: If a name is unknown (the message lists the twenty), given twice, or there is
+            none.
     """
     checked = (names,) if isinstance(names, str) else tuple(names)
     unknown = [name for name in checked if name not in VOC_CLASSES]
@@ -103,8 +104,10 @@ def map_label_names(
     Example:
 
     ```python
-    map_label_names(["airplane", "frog"], {"airplane": "aeroplane", "*": "background"})
-    # {"airplane": "aeroplane", "frog": "background"}
+    from anchornet_tf.datasets.voc_classes import map_label_names
+
+    mapped = map_label_names(["airplane", "frog"], {"airplane": "aeroplane", "*": "background"})
+    assert mapped == {"airplane": "aeroplane", "frog": "background"}
     ```
     """
     own = dict(label_names or {})

@@ -41,7 +41,7 @@ def examples():
 
 @pytest.fixture
 def tiny(monkeypatch):
-    """Two pictures a class and one background, so that a test can afford to draw the set."""
+    """Two pictures per class and one background, so that a test can afford to draw the set."""
     monkeypatch.setitem(layout.SIZES, "train", (2, 1))
     monkeypatch.setitem(layout.SIZES, "test", (1, 1))
 

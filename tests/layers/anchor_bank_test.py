@@ -1,4 +1,4 @@
-"""The factored bank equals the plain convolution on the hypercolumn: values, gradients, borders, odd sizes."""
+"""The factored bank equals the plain convolution: values, gradients, borders, odd sizes."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""The hypercolumn against plain NumPy: projection, normalisation, bilinear upsampling, order of channels."""
+"""The hypercolumn against NumPy: projection, normalisation, upsampling, order of channels."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""The tied autoencoder: every piece against NumPy, one shared kernel, exact adjoints, noise, the online mean."""
+"""The tied autoencoder against NumPy: one shared kernel, exact adjoints, noise, online mean."""
 
 import os
 import subprocess

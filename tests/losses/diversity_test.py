@@ -1,4 +1,4 @@
-"""L_DivA and L_DivB against plain NumPy, by hand, by finite differences, and as Keras regularizers."""
+"""L_DivA and L_DivB against NumPy, by hand, by finite differences, as Keras regularizers."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""Keypoint transfer on maps whose nearest neighbours are known, and the sets that it is measured on."""
+"""Keypoint transfer on maps with known nearest neighbours, and the sets it is measured on."""
 
 import numpy as np
 import pytest
@@ -11,9 +11,7 @@ from tests.shared_data import shared_path
 
 def _image(points, visible=None, size=(16, 32), length=10.0):
     visible = np.ones(len(points), bool) if visible is None else np.array(visible)
-    return AnnotatedImage(
-        np.zeros((*size, 3), np.uint8), np.float64(points), visible, length
-    )
+    return AnnotatedImage(np.zeros((*size, 3), np.uint8), np.float64(points), visible, length)
 
 
 def test_a_moved_pattern_carries_its_points():

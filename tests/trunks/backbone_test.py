@@ -1,4 +1,4 @@
-"""The trunk: taps, sizes, preprocessing, bad input, saving; and real images with the real weights."""
+"""The trunk: taps, sizes, preprocessing, bad input, saving; real images with real weights."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""Streaming principal components against NumPy's, whatever the batches; the files they are kept in."""
+"""Streaming principal components against NumPy's, whatever the batches; their files."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Where the trunk's weights come from: names, archives, cache, locks and errors; no network needed."""
+"""Where the trunk's weights come from: names, archives, cache, locks, errors; no network."""
 
 import io
 import json

@@ -1,1 +1,1 @@
-"""Sets of image pairs with known correspondences, read from the folders that their makers publish."""
+"""Published sets of image pairs with known correspondences, read from their makers' folders."""

@@ -1,4 +1,4 @@
-"""AnimalParts: eyes and feet of 100 animals in 12 families; random pairs for each pair of families."""
+"""AnimalParts: eyes and feet of 100 animals in 12 families; random pairs of any two families."""
 
 import os
 
@@ -13,12 +13,12 @@ NUM_FAMILIES, NUM_PAIRS = 12, 40
 TABLE = "annotations.csv"
 COLUMNS = ("image", "family", "part", "x", "y")
 CONTENTS = (
-    f"{TABLE} (a keypoint a line; columns {', '.join(COLUMNS)}; parts eye and foot; {NUM_FAMILIES} families) and the "
-    "images that it names"
+    f"{TABLE} (one keypoint per line; columns {', '.join(COLUMNS)}; parts eye and foot; "
+    f"{NUM_FAMILIES} families) and the images that it names"
 )
 INSTRUCTIONS = (
-    "Get AnimalParts (https://www.robots.ox.ac.uk/~vgg/data/animal_parts) and its ILSVRC12 images, and write its "
-    "keypoints and the family of each animal into the table; see docs/protocols.md."
+    "Get AnimalParts (https://www.robots.ox.ac.uk/~vgg/data/animal_parts) and its ILSVRC12 images, "
+    "and write its keypoints and the family of each animal into the table; see docs/protocols.md."
 )
 PROTOCOL = Protocol(measures=("pck",), normalize_by=("image",), thresholds=(0.05, 0.1), matrix=True)
 
@@ -28,8 +28,12 @@ def read(data_dir: str | os.PathLike, num_pairs: int | None = None, seed: int = 
 
     Args:
         data_dir: folder of the table and the images.
-        num_pairs: int. Random pairs for each ordered pair of families, 40 by default.
+        num_pairs: int. How many random pairs to draw for each ordered pair of families, 40 by
+            default.
         seed: int, for those.
+
+    Returns:
+        Benchmark.
 
     Raises:
         DataMissing: If the table or an image is not there.
@@ -65,7 +69,7 @@ def read(data_dir: str | os.PathLike, num_pairs: int | None = None, seed: int = 
 def _annotation(folder, name, rows) -> Annotation:
     family = {row["family"] for row in rows}
     if len(family) > 1:
-        raise ValueError(f"Expected one family an image. Received: {sorted(family)} of {name}")
+        raise ValueError(f"Expected one family per image. Received: {sorted(family)} of {name}")
     try:
         points = np.array([(float(row["x"]), float(row["y"])) for row in rows])
     except ValueError as error:

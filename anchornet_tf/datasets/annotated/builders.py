@@ -1,7 +1,8 @@
-"""TFDS builders of the benchmarks, for those who like `tfds.load`.
+"""TFDS builders of the benchmarks, for those who use tensorflow-datasets.
 
-They read what `open_benchmark` reads, from the folder that TFDS calls the manual folder. An example is a pair of
-images. `anchornet_tf.evaluate` does not need them: it reads the published folders as they are.
+They read what `open_benchmark` reads, from the folder that TFDS calls the manual folder. An example
+is a pair of images. `anchornet_tf.evaluate` does not need them: it reads the published folders as
+they are.
 """
 
 import io
@@ -28,13 +29,16 @@ NO_BOX = (-1.0, -1.0, -1.0, -1.0)
 class AnnotatedPairs(tfds.core.GeneratorBasedBuilder, skip_registration=True):
     """Pairs of annotated images.
 
-    An example holds `name`, `group`, and for `source` and `target` each: `image`, `class_name`, `points` (x, y) with
-    `point_names` and `visible`, `box` (left, top, right, bottom; -1 without one), and where the set has masks
-    `mask` and `part_masks` with `part_names`.
+    An example holds `name`, `group`, and for `source` and `target` each: `image`, `class_name`,
+    `points` (x, y) with `point_names` and `visible`, `box` (left, top, right, bottom; -1 without
+    one), and where the set has masks `mask` and `part_masks` with `part_names`.
 
     Example:
 
     ```python
+    import tensorflow_datasets as tfds
+    from anchornet_tf.datasets.annotated.builders import PfWillow
+
     config = tfds.download.DownloadConfig(manual_dir="PF-WILLOW")
     builder = PfWillow(data_dir="data")
     builder.download_and_prepare(download_config=config)

@@ -18,7 +18,10 @@ FILES = (
     "parts/parts.txt",
     "parts/part_locs.txt",
 )
-CONTENTS = f"{', '.join(FILES)} and images/ of CUB-200-2011 (11,788 images, {NUM_TEST_IMAGES} of them for testing)"
+CONTENTS = (
+    f"{', '.join(FILES)} and images/ of CUB-200-2011 (11,788 images, {NUM_TEST_IMAGES} of them for "
+    "testing)"
+)
 INSTRUCTIONS = (
     "Get CUB_200_2011.tgz (https://www.vision.caltech.edu/datasets/cub_200_2011), unpack it and "
     "name its folder."
@@ -33,8 +36,12 @@ def read(data_dir: str | os.PathLike, num_pairs: int | None = None, seed: int = 
 
     Args:
         data_dir: folder of CUB_200_2011, or the one that holds it.
-        num_pairs: int. Random pairs of test images of any species with a visible part in common, 1000 by default.
+        num_pairs: int. Random pairs of test images of any species with a visible part in common,
+            1000 by default.
         seed: int, for those.
+
+    Returns:
+        Benchmark.
 
     Raises:
         DataMissing: If a table or an image is not there.
@@ -56,7 +63,8 @@ def read(data_dir: str | os.PathLike, num_pairs: int | None = None, seed: int = 
     wrong = [key for key in test if not (key in names and key in boxes and key in points)]
     if wrong:
         raise ValueError(
-            f"Expected a name, a box and parts for each test image. Received: none for {wrong[:5]} in {folder}"
+            "Expected a name, a box and parts for each test image. "
+            f"Received: none for {wrong[:5]} in {folder}"
         )
     images = [_annotation(folder, names[key], boxes[key], points[key], parts) for key in test]
     pairs = draw_pairs(images, images, num_pairs or NUM_PAIRS, "bird", (seed,))
@@ -70,7 +78,7 @@ def read(data_dir: str | os.PathLike, num_pairs: int | None = None, seed: int = 
 
 
 def _lines(path: pathlib.Path, fields: int) -> list[list[str]]:
-    """Returns the words of each line, of which there must be `fields`; names may be several words."""
+    """Returns the words of each line: `fields` numbers, or a number and a name of any length."""
     lines = [line.split() for line in path.read_text().splitlines() if line.strip()]
     exact = fields > 2
     for number, words in enumerate(lines, start=1):
@@ -82,7 +90,8 @@ def _lines(path: pathlib.Path, fields: int) -> list[list[str]]:
             or not all(map(_is_number, numbers))
         ):
             raise ValueError(
-                f"Expected {fields} values a line. Received: {' '.join(words)!r}, line {number} of {path}"
+                f"Expected {fields} values per line. "
+                f"Received: {' '.join(words)!r}, line {number} of {path}"
             )
     return lines
 

@@ -40,9 +40,12 @@ def read(
     Args:
         data_dir: folder of data sets, or None for the cache folder.
         cross_category: bool. Whether to match different classes, as for PASCAL Parts.
-        num_pairs: int. Random pairs for each class, or for each pair of classes (100 by default); None for all
-            ordered pairs of a class.
+        num_pairs: int. How many random pairs to draw for each class, or for each source class and
+            target class (100 by default). None for all ordered pairs of a class.
         seed: int, for those.
+
+    Returns:
+        Benchmark.
     """
     source = parts_world.load("test", data_dir or None)
     classes: dict[str, list[Annotation]] = {}

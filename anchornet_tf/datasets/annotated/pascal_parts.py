@@ -22,8 +22,8 @@ from anchornet_tf.datasets.voc_classes import VOC_CLASSES
 
 NAME = "pascal_parts"
 CONTENTS = (
-    "a folder a class set, named after its PASCAL VOC class (car_set_1), of .jpg files each with a .mat "
-    "(mask, parts, keypts, keypts_status)"
+    "one folder per set, named after its PASCAL VOC class (car_set_1), of .jpg files each with a "
+    ".mat (mask, parts, keypts, keypts_status)"
 )
 INSTRUCTIONS = (
     "Get the PASCAL data of FlowWeb (https://github.com/tinghuiz/flowweb) and name the folder of "
@@ -111,7 +111,8 @@ def _class_of(name: str, root: pathlib.Path) -> str:
             if word in text:
                 return class_name
     raise ValueError(
-        f"Expected a folder named after a class of {', '.join(VOC_CLASSES)}. Received: {root / name}"
+        f"Expected a folder named after a class of {', '.join(VOC_CLASSES)}. "
+        f"Received: {root / name}"
     )
 
 
@@ -124,8 +125,8 @@ def _annotation(path: pathlib.Path, set_name: str, class_name: str) -> Annotatio
     status = np.atleast_1d(contents.get("keypts_status", np.zeros(0))).astype(bool)
     if len(status) != len(points):
         raise ValueError(
-            f"Expected a status for each keypoint. Received: {len(points)} keypoints and {len(status)} "
-            f"in {annotation}"
+            "Expected a status for each keypoint. "
+            f"Received: {len(points)} keypoints and {len(status)} in {annotation}"
         )
     # The protocol leaves out keypoints at the border or beyond.
     inside = ((points > 0) & (points < [size[1] - 1, size[0] - 1])).all(axis=1)

@@ -1,4 +1,4 @@
-"""PF-PASCAL as its test pairs are listed for NC-Net: a table with the keypoints of both images a line."""
+"""PF-PASCAL as listed for NC-Net: a table of pairs with the keypoints of both images."""
 
 import os
 import pathlib
@@ -13,12 +13,13 @@ NAME = "pf_pascal"
 NUM_PAIRS = 299
 COLUMNS = ("source_image", "target_image", "class", "XA", "YA", "XB", "YB")
 CONTENTS = (
-    f"test_pairs.csv ({NUM_PAIRS} pairs; columns {', '.join(COLUMNS)}) and the images that it names, "
-    "PF-dataset-PASCAL/JPEGImages/*.jpg"
+    f"test_pairs.csv ({NUM_PAIRS} pairs; columns {', '.join(COLUMNS)}) and the images that it "
+    "names, PF-dataset-PASCAL/JPEGImages/*.jpg"
 )
 INSTRUCTIONS = (
-    "Get PF-dataset-PASCAL.zip of Proposal Flow (https://www.di.ens.fr/willow/research/proposalflow) and the "
-    "image_pairs folder of NC-Net, and name the folder that holds both."
+    "Get PF-dataset-PASCAL.zip of Proposal Flow "
+    "(https://www.di.ens.fr/willow/research/proposalflow) and the image_pairs folder of NC-Net, "
+    "and name the folder that holds both."
 )
 PROTOCOL = Protocol(
     measures=("pck",),
@@ -36,6 +37,9 @@ def read(data_dir: str | os.PathLike, split: str = "test") -> Benchmark:
     Args:
         data_dir: folder that holds `{split}_pairs.csv`, itself or in `image_pairs`, and the images.
         split: name of the table: `"test"`, `"val"` or `"train"`.
+
+    Returns:
+        Benchmark.
 
     Raises:
         DataMissing: If the table or an image is not there.

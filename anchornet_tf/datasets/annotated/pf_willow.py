@@ -17,8 +17,8 @@ CONTENTS = (
     "100 .png files each with its .mat"
 )
 INSTRUCTIONS = (
-    "Get PF-dataset.zip of Proposal Flow (https://www.di.ens.fr/willow/research/proposalflow) and name "
-    "the folder that holds the sets."
+    "Get PF-dataset.zip of Proposal Flow (https://www.di.ens.fr/willow/research/proposalflow) and "
+    "name the folder that holds the sets."
 )
 PROTOCOL = Protocol(
     measures=("regions", "pck"),
@@ -36,9 +36,9 @@ def read(data_dir: str | os.PathLike, subset: str = "all") -> Benchmark:
 
     Args:
         data_dir: folder of the sets.
-        subset: `"all"` (900 pairs), or a fixed half to tune on (`"tune"`) or to report on (`"report"`). Images are
-            dealt to the halves, and a half has the pairs whose images are both its own, so that nothing that was
-            tuned has seen an image that is reported on.
+        subset: `"all"` (900 pairs), or a fixed half to tune on (`"tune"`) or to report on
+            (`"report"`). Images are dealt to the halves, and a half has the pairs whose images are
+            both its own, so that nothing that was tuned has seen an image that is reported on.
 
     Raises:
         DataMissing: If there are no such folders, or an image lacks its .mat.
@@ -104,8 +104,8 @@ def _annotation(path: pathlib.Path) -> Annotation:
 def halves(sets: dict[str, list[str]]) -> dict[str, str]:
     """Deals images to "tune" and "report".
 
-    Each set in turn gives its images, in order, to the half that has fewer of that set so far; images that an earlier
-    set has dealt stay where they are.
+    Each set in turn gives its images, in order, to the half that has fewer of that set so far;
+    images that an earlier set has dealt stay where they are.
 
     Args:
         sets: image keys of each set.

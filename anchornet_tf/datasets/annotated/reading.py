@@ -68,13 +68,14 @@ def csv_rows(path: pathlib.Path, columns: tuple[str, ...]) -> list[dict[str, str
         reader = csv.DictReader(file)
         if not set(columns) <= set(reader.fieldnames or ()):
             raise ValueError(
-                f"Expected a header with {', '.join(columns)}. Received: {reader.fieldnames} in {path}"
+                f"Expected a header with {', '.join(columns)}. "
+                f"Received: {reader.fieldnames} in {path}"
             )
         rows = list(reader)
     for number, row in enumerate(rows, start=2):
         if None in row or any(row[column] in (None, "") for column in columns):
             raise ValueError(
-                f"Expected {len(columns)} values a line: {', '.join(columns)}. "
+                f"Expected {len(columns)} values per line: {', '.join(columns)}. "
                 f"Received: line {number} of {path}, cut short or too long"
             )
     return rows

@@ -22,8 +22,8 @@ def open_benchmark(name: str, data_dir: str | os.PathLike | None = None, **optio
     """Reads a benchmark from the folder that its makers publish.
 
     Args:
-        name: `"pf_willow"`, `"pf_pascal"`, `"pascal_parts"`, `"animal_parts"`, `"spair"`, `"cub"` or
-            `"parts_world"` (embedded: needs no folder).
+        name: `"pf_willow"`, `"pf_pascal"`, `"pascal_parts"`, `"animal_parts"`, `"spair"`, `"cub"`
+            or `"parts_world"` (embedded: needs no folder).
         data_dir: the folder.
         **options: arguments of the benchmark's `read`, e.g. `subset="tune"` of PF-WILLOW.
 
@@ -31,14 +31,20 @@ def open_benchmark(name: str, data_dir: str | os.PathLike | None = None, **optio
         `anchornet_tf.datasets.annotated.annotation.Benchmark`.
 
     Raises:
-        FileNotFoundError: If data is missing; the message says what was expected, and where to get it.
+        FileNotFoundError: If data is missing; the message says what was expected, and where to get
+            it.
         ValueError: If a name or an option is unknown, or an annotation is malformed.
 
     Example:
 
     ```python
-    for pair in open_benchmark("pf_willow", "PF-WILLOW").pairs:
-        flow = match_pair(pair.source.read_image(), pair.target.read_image())
+    from anchornet_tf import match_pair
+    from anchornet_tf.datasets.annotated.registry import open_benchmark
+
+    pair = open_benchmark("parts_world", num_pairs=1).pairs[0]
+    flow = match_pair(
+        pair.source.read_image(), pair.target.read_image(), features="sift", matcher="none"
+    )
     ```
     """
     return BENCHMARKS.create(name, data_dir=data_dir, **options)

@@ -16,7 +16,10 @@ CONTENTS = (
     f"the folders PairAnnotation/test ({SIZES['test']} .json files) and JPEGImages (18 classes, "
     "1,800 images) of SPair-71k"
 )
-INSTRUCTIONS = "Get SPair-71k.tar.gz (https://cvlab.postech.ac.kr/research/SPair-71k), unpack it and name its folder."
+INSTRUCTIONS = (
+    "Get SPair-71k.tar.gz (https://cvlab.postech.ac.kr/research/SPair-71k), unpack it and name its "
+    "folder."
+)
 PROTOCOL = Protocol(
     measures=("pck",),
     normalize_by=("bbox", "image", "bbox_kp"),
@@ -31,6 +34,9 @@ def read(data_dir: str | os.PathLike, split: str = "test") -> Benchmark:
     Args:
         data_dir: folder of SPair-71k, or the one that holds it.
         split: `"test"`, `"val"` or `"trn"`.
+
+    Returns:
+        Benchmark.
 
     Raises:
         DataMissing: If the annotations or an image are not there.

@@ -1,4 +1,4 @@
-"""Shows *parts_world* as one picture: a row a class.
+"""Shows *parts_world* as one picture: one row per class.
 
 ```shell
 python -m anchornet_tf.datasets.parts_world.contact_sheet --output=sheet.png --overlay=keypoints
@@ -35,7 +35,7 @@ def contact_sheet(
 
     Args:
         labels: class names, a row each; all and the background by default.
-        columns: int. Pictures a class.
+        columns: int. Pictures per class.
         split: str. "train" or "test".
         seed: int.
         size: int. Height and width of a picture in pixels.
@@ -109,7 +109,7 @@ if __name__ == "__main__":
     flags.DEFINE_list(
         "classes", None, "Rows of the sheet; all classes and the background if empty."
     )
-    flags.DEFINE_integer("columns", 8, "Pictures a class.", lower_bound=1)
+    flags.DEFINE_integer("columns", 8, "Pictures per class.", lower_bound=1)
     flags.DEFINE_enum("split", "train", SPLITS, "Which split.")
     flags.DEFINE_integer("seed", DEFAULT_SEED, "Random seed.", lower_bound=0)
     flags.DEFINE_enum("overlay", "none", OVERLAYS, "What to lay over the pictures.")

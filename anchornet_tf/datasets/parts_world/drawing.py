@@ -85,8 +85,11 @@ def draw(
     Example:
 
     ```python
-    example = draw("horse", 3)
-    example.image.shape, example.keypoints["nose"]
+    from anchornet_tf.datasets import parts_world
+
+    example = parts_world.draw("horse", 3)
+    assert example.image.shape == (224, 224, 3)
+    x, y, visible = example.keypoints["nose"]
     ```
     """
     _check(class_name, index, split, seed, size)

@@ -1,4 +1,4 @@
-"""Reads tables of parts written as text, one piece a line, farthest first.
+"""Reads tables of parts written as text, one piece per line, farthest first.
 
     tail: limb 0 0 .06, -.1 .06 .1, -.12 .55 .04; mane hair; on torso -.5 -.1; swing 22
 

@@ -1,4 +1,4 @@
-"""Every benchmark is read from a small folder in its published layout; what is wrong with one is found and named."""
+"""Each benchmark is read from a small folder in its published layout; its faults are named."""
 
 import json
 
@@ -252,7 +252,7 @@ def test_cub_that_is_malformed(tmp_path):
     table = root / "parts" / "part_locs.txt"
     whole = table.read_text()
     table.write_text(whole[: len(whole) // 2 + 3])
-    with pytest.raises(ValueError, match="5 values a line|name, a box and parts"):
+    with pytest.raises(ValueError, match="5 values per line|name, a box and parts"):
         open_benchmark("cub", root)
     table.write_text(whole)
     (root / "images" / "001.Black_footed_Albatross" / "Bird_0003.jpg").unlink()
