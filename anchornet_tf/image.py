@@ -1,7 +1,8 @@
 """Blur, warp and point sampling under the names and argument orders of tensorflow-addons.
 
 tensorflow-addons no longer imports beside current TensorFlow, so its three image functions that
-matter here are rebuilt on plain TensorFlow operations, with the same values and gradients.
+matter here are rebuilt on plain TensorFlow operations, with the same values and gradients. The
+rest of the package stands on them: the smoothing of response maps, warped images, pictures.
 
 Keras has close relatives that do not do the same: `keras.ops.image.gaussian_blur` pads with zeros
 and centres a kernel of even size between two pixels, and `keras.ops.image.map_coordinates` refuses
@@ -15,7 +16,9 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-_PADDINGS = ("REFLECT", "CONSTANT", "SYMMETRIC")
+_PADDINGS = ("REFLECT", "CONSTANT", "SYMMETRIC", "NONE")
+# What a Gaussian weighs beyond is lost in the rounding of float32.
+_SIGMAS_IN_FLOAT32 = 6
 
 
 def gaussian_filter2d(
@@ -36,7 +39,10 @@ def gaussian_filter2d(
             one pixel further down, or to the right.
         sigma: float or pair of floats, the standard deviation down and across, in pixels. Zero
             leaves that direction as it is.
-        padding: `"REFLECT"`, `"CONSTANT"` or `"SYMMETRIC"`, what `tf.pad` puts around the image.
+        padding: `"REFLECT"`, `"CONSTANT"` or `"SYMMETRIC"`, what `tf.pad` puts around the image. Or
+            `"NONE"`, which tensorflow-addons does not have: nothing is put around it, and at the
+            border the weights inside the image are scaled to sum to one. That is done by two matrix
+            products, which are fast for maps of tens of cells, not for photographs.
         constant_values: scalar, the value around the image for `"CONSTANT"`.
         name: Optional name of the operation.
 
@@ -56,8 +62,7 @@ def gaussian_filter2d(
     >>> float(gaussian_filter2d(image)[2, 2])  # doctest: +ELLIPSIS
     0.2041...
     """
-    filter_height, filter_width = _filter_shape_pair(filter_shape)
-    sigma_height, sigma_width = _sigma_pair(sigma)
+    filter_shape, sigma = _filter_shape_pair(filter_shape), _sigma_pair(sigma)
     mode = padding.upper() if isinstance(padding, str) else padding
     if mode not in _PADDINGS:
         raise ValueError(f"`padding` must be one of {_PADDINGS}. Received: padding={padding!r}")
@@ -77,24 +82,10 @@ def gaussian_filter2d(
         if rank < 4:
             working = working[tf.newaxis]  # (batch, height, width, channels)
 
-        reach = [[0, 0], _reach(filter_height), _reach(filter_width), [0, 0]]
-        for axis, direction in ((1, "height"), (2, "width")):
-            # REFLECT does not repeat the pixel on the edge, so it needs one more than SYMMETRIC.
-            reflected = {"REFLECT": max(reach[axis]) + 1, "SYMMETRIC": max(reach[axis])}
-            minimum = max(1, reflected.get(mode, 1))
-            message = (
-                f"`image` must have a {direction} of at least {minimum} for padding={mode!r} and "
-                f"filter_shape={(filter_height, filter_width)}."
-            )
-            working = _with_checked_size(working, axis, minimum, message)
-        padded = tf.pad(
-            working, reach, mode=mode, constant_values=tf.cast(constant_values, working.dtype)
-        )
-
-        # Rows, then columns: the same sum as one filter of two dimensions, for fewer products.
-        down = _gaussian_kernel(filter_height, sigma_height)[:, np.newaxis]
-        across = _gaussian_kernel(filter_width, sigma_width)[np.newaxis, :]
-        blurred = _filter_each_channel(_filter_each_channel(padded, down), across)
+        if mode == "NONE":
+            blurred = _filter_inside(working, filter_shape, sigma)
+        else:
+            blurred = _filter_padded(working, filter_shape, sigma, mode, constant_values)
 
         if rank < 4:
             blurred = blurred[0]
@@ -102,6 +93,26 @@ def gaussian_filter2d(
             blurred = blurred[..., 0]
         # The shape that inference loses when some sizes are unknown is that of the input.
         return tf.ensure_shape(tf.cast(blurred, image.dtype), image.shape)
+
+
+def gaussian_smoothing(maps: tf.types.experimental.TensorLike, sigma: float) -> tf.Tensor:
+    """Smooths maps with a whole Gaussian, whose weights inside the map sum to one everywhere.
+
+    Args:
+        maps: Tensor of shape `(batch, height, width, channels)`.
+        sigma: float. Standard deviation in cells; 0 leaves the maps as they are.
+
+    Returns:
+        Tensor of the shape and type of `maps`.
+
+    Raises:
+        ValueError: If `sigma` is negative or not finite.
+    """
+    sigmas = _sigma_pair(sigma)
+    if not any(sigmas):
+        return tf.convert_to_tensor(maps)
+    filter_shape = [2 * math.ceil(_SIGMAS_IN_FLOAT32 * each) + 1 for each in sigmas]
+    return gaussian_filter2d(maps, filter_shape, sigma, padding="NONE")
 
 
 def interpolate_bilinear(
@@ -232,6 +243,62 @@ def _sigma_pair(sigma: float | Sequence[float]) -> tuple[float, float]:
             f"Received: sigma={sigma!r}"
         )
     return float(pair[0]), float(pair[1])
+
+
+def _filter_padded(
+    image: tf.Tensor,
+    filter_shape: tuple[int, int],
+    sigma: tuple[float, float],
+    mode: str,
+    constant_values: float,
+) -> tf.Tensor:
+    """Filters images `(batch, height, width, channels)` with what `tf.pad` puts around them."""
+    reach = [[0, 0], _reach(filter_shape[0]), _reach(filter_shape[1]), [0, 0]]
+    for axis, direction in ((1, "height"), (2, "width")):
+        # REFLECT does not repeat the pixel on the edge, so it needs one more than SYMMETRIC.
+        reflected = {"REFLECT": max(reach[axis]) + 1, "SYMMETRIC": max(reach[axis])}
+        minimum = max(1, reflected.get(mode, 1))
+        message = (
+            f"`image` must have a {direction} of at least {minimum} for padding={mode!r} and "
+            f"filter_shape={filter_shape}."
+        )
+        image = _with_checked_size(image, axis, minimum, message)
+    padded = tf.pad(image, reach, mode=mode, constant_values=tf.cast(constant_values, image.dtype))
+
+    # Rows, then columns: the same sum as one filter of two dimensions, for fewer products.
+    down = _gaussian_kernel(filter_shape[0], sigma[0])[:, np.newaxis]
+    across = _gaussian_kernel(filter_shape[1], sigma[1])[np.newaxis, :]
+    return _filter_each_channel(_filter_each_channel(padded, down), across)
+
+
+def _filter_inside(
+    image: tf.Tensor, filter_shape: tuple[int, int], sigma: tuple[float, float]
+) -> tf.Tensor:
+    """Filters images `(batch, height, width, channels)` by what is inside them.
+
+    For maps of tens of cells two matrix products are faster than a depthwise convolution, backward
+    above all.
+    """
+    shape = tf.shape(image)
+    down, across = (
+        _gaussian_matrix(shape[1 + axis], filter_shape[axis], sigma[axis], image.dtype)
+        for axis in (0, 1)
+    )
+    rows = tf.reshape(image, [shape[0], shape[1], shape[2] * shape[3]])
+    return tf.matmul(across, tf.reshape(tf.matmul(down, rows), shape))
+
+
+def _gaussian_matrix(
+    size: int | tf.Tensor, filter_size: int, sigma: float, dtype: tf.DType
+) -> tf.Tensor:
+    """Returns `(size, size)` weights of a filter along an axis; each row sums to one."""
+    before, after = _reach(filter_size)
+    offset = tf.range(size)[tf.newaxis, :] - tf.range(size)[:, tf.newaxis]
+    within = (offset >= -before) & (offset <= after)
+    kernel = tf.cast(_gaussian_kernel(filter_size, sigma), dtype)
+    weights = tf.gather(kernel, tf.clip_by_value(offset + before, 0, filter_size - 1))
+    weights = tf.where(within, weights, tf.zeros((), dtype))
+    return weights / tf.reduce_sum(weights, axis=1, keepdims=True)
 
 
 def _reach(size: int) -> list[int]:

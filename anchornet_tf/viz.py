@@ -1,7 +1,8 @@
 """Pictures of correspondences and of responses, as matplotlib figures.
 
 Figures are made without a window system and never shown: save them with `figure.savefig(path)`, or
-return them from a notebook cell.
+return them from a notebook cell. Images of more than 1,600 pixels per side are drawn smaller; points
+are always given in pixels of the original images.
 """
 
 import math
@@ -12,21 +13,34 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from anchornet_tf.features.feature_map import resize_bilinear
+from anchornet_tf.image import gaussian_filter2d
 from anchornet_tf.matchers.flow import Flow
-from anchornet_tf.utils.image_io import read_image
+from anchornet_tf.utils.image_io import read_scaled
 
 _PANEL_INCHES = 4.0
 _BACKGROUND = 255
 _TITLE_INCHES = 0.3
 _GAP_SHARE = 0.02  # Of the width, between two images side by side.
+_DRAWN_SIDE = 1600
+# A neighbourhood is flat where its brightness varies by less than this many of 255 levels, or by
+# less than this share of the liveliest neighbourhood of the image (noise, traces of compression).
+_FLAT_LEVELS, _FLAT_SHARE = 3.0, 0.08
+_NEIGHBOURHOOD_SHARE = 0.002  # Of the long side: the standard deviation of a Gaussian.
+_MATCH_REACH = 4  # A match need not be exact: something to see not far from it is enough.
+_SMALLER_FIELDS = 0.8
 
 
 def plot_matches(
-    source_image, target_image, flow: Flow, points: np.ndarray | None = None, num_points: int = 60
+    source_image,
+    target_image,
+    flow: Flow,
+    points: np.ndarray | None = None,
+    num_points: int = 60,
+    max_pixels: int | None = None,
 ) -> Figure:
     """Draws both images side by side with lines between corresponding points.
 
-    The colour of a point is its place in the source image: hue across, brightness down.
+    The colour of a point is its place among the points: hue across, brightness down.
 
     Args:
         source_image: The source image: a path, an array or a PIL image.
@@ -35,6 +49,7 @@ def plot_matches(
         points: array `(n, 2)` of `(x, y)` in the source to draw, or None for those of
             `choose_points`.
         num_points: int. About how many points to choose when `points` is None.
+        max_pixels: As in `anchornet_tf.utils.image_io.read_image`.
 
     Returns:
         The figure.
@@ -42,22 +57,22 @@ def plot_matches(
     Raises:
         ValueError: If an image does not have the flow's size, or a point lies off the image.
     """
-    source, target = _check_images(source_image, target_image, flow)
-    points = choose_points(flow, num_points) if points is None else np.asarray(points, float)
-    moved = flow.transfer_points(points)
+    source, target, small = _drawn(source_image, target_image, flow, max_pixels)
+    ends = _ends(source, target, flow, small, points, num_points)
     canvas, shift = _side_by_side(source, target)
     figure, [axes] = _figure(1, canvas.shape[0] / canvas.shape[1], width=2 * _PANEL_INCHES)
-    _draw_matches(axes, canvas, points, moved, shift, flow.shape)
+    _draw_matches(axes, canvas, *ends, shift)
     return figure
 
 
-def plot_warp(source_image, target_image, flow: Flow) -> Figure:
+def plot_warp(source_image, target_image, flow: Flow, max_pixels: int | None = None) -> Figure:
     """Shows source, target, the target pulled into the source's frame, and the confidence.
 
     Args:
         source_image: The source image: a path, an array or a PIL image.
         target_image: The target image.
         flow: The flow from source to target.
+        max_pixels: As in `anchornet_tf.utils.image_io.read_image`.
 
     Returns:
         The figure, of four panels.
@@ -65,7 +80,7 @@ def plot_warp(source_image, target_image, flow: Flow) -> Figure:
     Raises:
         ValueError: If an image does not have the flow's size.
     """
-    source, target = _check_images(source_image, target_image, flow)
+    source, target, flow = _drawn(source_image, target_image, flow, max_pixels)
     tallest = max(source.shape[0] / source.shape[1], target.shape[0] / target.shape[1])
     figure, axes = _figure(4, tallest, width=_PANEL_INCHES)
     warped = flow.warp(target, fill=_BACKGROUND)
@@ -78,7 +93,12 @@ def plot_warp(source_image, target_image, flow: Flow) -> Figure:
 
 
 def plot_summary(
-    source_image, target_image, flow: Flow, points: np.ndarray | None = None, num_points: int = 60
+    source_image,
+    target_image,
+    flow: Flow,
+    points: np.ndarray | None = None,
+    num_points: int = 60,
+    max_pixels: int | None = None,
 ) -> Figure:
     """Draws all there is to see of a flow: matches, warp, both images overlaid, confidence.
 
@@ -88,6 +108,7 @@ def plot_summary(
         flow: The flow from source to target.
         points: As in `plot_matches`.
         num_points: As in `plot_matches`.
+        max_pixels: As in `anchornet_tf.utils.image_io.read_image`.
 
     Returns:
         The figure.
@@ -95,8 +116,8 @@ def plot_summary(
     Raises:
         ValueError: If an image does not have the flow's size, or a point lies off the image.
     """
-    source, target = _check_images(source_image, target_image, flow)
-    points = choose_points(flow, num_points) if points is None else np.asarray(points, float)
+    source, target, small = _drawn(source_image, target_image, flow, max_pixels)
+    ends = _ends(source, target, flow, small, points, num_points)
     canvas, shift = _side_by_side(source, target)
     upper = 3 * _PANEL_INCHES * canvas.shape[0] / canvas.shape[1]
     lower = _PANEL_INCHES * source.shape[0] / source.shape[1] + _TITLE_INCHES
@@ -106,8 +127,8 @@ def plot_summary(
     )
     for panel in axes.values():
         panel.set_axis_off()
-    _draw_matches(axes["matches"], canvas, points, flow.transfer_points(points), shift, flow.shape)
-    warped = flow.warp(target, fill=_BACKGROUND)
+    _draw_matches(axes["matches"], canvas, *ends, shift)
+    warped = small.warp(target, fill=_BACKGROUND)
     overlaid = (source.astype(np.uint16) + warped) // 2
     for panel, title, image in (
         (axes["warped"], "target warped onto source", warped),
@@ -115,7 +136,7 @@ def plot_summary(
     ):
         panel.imshow(image)
         panel.set_title(title)
-    _draw_confidence(figure, axes["confidence"], flow)
+    _draw_confidence(figure, axes["confidence"], small)
     return figure
 
 
@@ -132,8 +153,8 @@ def plot_responses(
         image: A path, an array or a PIL image.
         response_maps: array `(height, width, k)` on a regular grid of the image.
         top: int. How many maps to show, those with the highest peaks first.
-        columns: int. Panels a row.
-        titles: One name a map, or None for their numbers.
+        columns: int. Panels per row.
+        titles: One name per map, or None for their numbers.
 
     Returns:
         The figure.
@@ -142,7 +163,7 @@ def plot_responses(
         ValueError: If `response_maps` is not finite or not of rank 3, `top` or `columns` is not
             positive, or there are not as many titles as maps.
     """
-    image = read_image(image)
+    image = read_scaled(image, _DRAWN_SIDE).pixels
     maps = np.asarray(response_maps, np.float32)
     if maps.ndim != 3 or maps.size == 0 or not np.isfinite(maps).all():
         raise ValueError(
@@ -173,50 +194,130 @@ def plot_responses(
     return figure
 
 
-def choose_points(flow: Flow, num_points: int) -> np.ndarray:
-    """Returns confident points that are spread over the source image.
+def choose_points(
+    flow: Flow, num_points: int, source_image=None, target_image=None, max_pixels: int | None = None
+) -> np.ndarray:
+    """Returns confident points that are spread over the source image, or over what it shows.
 
-    The image is cut into twice as many fields as points; of the surest pixels of all fields the
-    surer half is taken.
+    The image is cut into about twice as many fields as points; of the surest pixels of all fields
+    the surer half is taken. Where images are given, a point counts only if there is something to
+    see around it and around its match: a line from one empty background to another says nothing.
+    The fields become smaller then, so that an object gets the lines that its background does not.
 
     Args:
         flow: The flow whose confidence decides.
-        num_points: int. About how many points; fewer where the flow is not valid.
+        num_points: int. About how many points; fewer where the flow is not valid or the images are
+            flat.
+        source_image: The source image, a path, an array or a PIL image, or None.
+        target_image: The target image, or None.
+        max_pixels: As in `anchornet_tf.utils.image_io.read_image`.
 
     Returns:
         float array `(n, 2)` of `(x, y)`.
 
     Raises:
-        ValueError: If `num_points` is not positive.
+        ValueError: If `num_points` is not positive, or an image does not have the flow's size.
     """
     if num_points < 1:
         raise ValueError(f"`num_points` must be positive. Received: num_points={num_points}")
-    height, width = flow.shape
+    source = _read_drawn(source_image, flow.shape, "source_image", max_pixels)
+    target = _read_drawn(target_image, flow.target_size, "target_image", max_pixels)
+    small = _resized_for(flow, source, target)
+    counts = small.valid
+    if source is not None:
+        counts = counts & _textured(source)
+    if target is not None:
+        counts = counts & small.transfer_mask(_textured(target, _MATCH_REACH))
+    chosen = _surest_of_fields(np.where(counts, small.confidence, -np.inf), num_points)
+    return _scaled_points(chosen, small.shape, flow.shape)
+
+
+def _surest_of_fields(confidence: np.ndarray, num_points: int) -> np.ndarray:
+    """Returns `(n, 2)` points, at most one per square field and none where confidence is -inf."""
+    height, width = confidence.shape
     field = max(1, round(math.sqrt(height * width / (2 * num_points))))
-    rows, columns = -(-height // field), -(-width // field)
-    confidence = np.full((rows * field, columns * field), -np.inf)
-    confidence[:height, :width] = np.where(flow.valid, flow.confidence, -np.inf)
-    fields = confidence.reshape(rows, field, columns, field).swapaxes(1, 2)
-    fields = fields.reshape(rows * columns, field * field)
-    best, surest = fields.argmax(axis=1), fields.max(axis=1)
+    while True:
+        rows, columns = -(-height // field), -(-width // field)
+        padded = np.full((rows * field, columns * field), -np.inf, np.float32)
+        padded[:height, :width] = confidence
+        fields = padded.reshape(rows, field, columns, field).swapaxes(1, 2)
+        fields = fields.reshape(rows * columns, field * field)
+        surest = fields.max(axis=1)
+        if field == 1 or np.isfinite(surest).sum() >= num_points:
+            break
+        field = max(1, int(_SMALLER_FIELDS * field))
+    best = fields.argmax(axis=1)
     row, column = np.divmod(np.arange(rows * columns), columns)
     points = np.stack([column * field + best % field, row * field + best // field], axis=-1)
     order = np.argsort(-surest, kind="stable")[:num_points]
     return points[order[np.isfinite(surest[order])]].astype(float)
 
 
-def _check_images(source_image, target_image, flow):
-    source, target = read_image(source_image), read_image(target_image)
-    for name, image, size in (
-        ("source_image", source, flow.shape),
-        ("target_image", target, flow.target_size),
-    ):
-        if image.shape[:2] != size:
-            raise ValueError(
-                f"`{name}` must have the flow's (height, width) = {size}. "
-                f"Received: {image.shape[:2]}"
-            )
-    return source, target
+def _textured(image: np.ndarray, reach: float = 1) -> np.ndarray:
+    """Returns `(height, width)` bool: where colours vary in the neighbourhood of a pixel.
+
+    Args:
+        image: uint8 `(height, width, 3)`.
+        reach: float. Factor on the size of neighbourhoods.
+    """
+    sigma = reach * max(1.0, _NEIGHBOURHOOD_SHARE * max(image.shape[:2]))
+    # An image can be reflected up to its own size.
+    size = [2 * min(math.ceil(2.5 * sigma), side - 1) + 1 for side in image.shape[:2]]
+    values = image.astype(np.float32) - image.mean(axis=(0, 1), dtype=np.float32)
+    mean = gaussian_filter2d(values, size, sigma).numpy()
+    mean_of_squares = gaussian_filter2d(values**2, size, sigma).numpy()
+    deviation = np.sqrt(np.maximum(mean_of_squares - mean**2, 0)).max(axis=-1)
+    return deviation > max(_FLAT_LEVELS, _FLAT_SHARE * deviation.max())
+
+
+def _read_drawn(image, size, name, max_pixels) -> np.ndarray | None:
+    """Returns an image of the flow's size as it is drawn, or None for None."""
+    if image is None:
+        return None
+    read = read_scaled(image, _DRAWN_SIDE, max_pixels)
+    if read.original_size != size:
+        raise ValueError(
+            f"`{name}` must have the flow's (height, width) = {size}. "
+            f"Received: {read.original_size}"
+        )
+    return read.pixels
+
+
+def _resized_for(flow: Flow, source: np.ndarray | None, target: np.ndarray | None) -> Flow:
+    """Returns the flow between the images as they are drawn."""
+    sizes = []
+    for size, image in ((flow.shape, source), (flow.target_size, target)):
+        scale = min(1, _DRAWN_SIDE / max(size))
+        by_scale = tuple(max(1, round(side * scale)) for side in size)
+        sizes.append(by_scale if image is None else image.shape[:2])
+    return flow.resized(*sizes)
+
+
+def _drawn(source_image, target_image, flow, max_pixels):
+    """Returns both images as they are drawn, and the flow between these."""
+    source = _read_drawn(source_image, flow.shape, "source_image", max_pixels)
+    target = _read_drawn(target_image, flow.target_size, "target_image", max_pixels)
+    return source, target, _resized_for(flow, source, target)
+
+
+def _ends(source, target, flow, small, points, num_points):
+    """Returns points and their matches, both in pixels of the images as they are drawn."""
+    if points is None:
+        points = choose_points(small, num_points, source, target)
+        return points, small.transfer_points(points)
+    points = np.asarray(points, float)
+    moved = flow.transfer_points(points)
+    return (
+        _scaled_points(points, flow.shape, small.shape),
+        _scaled_points(moved, flow.target_size, small.target_size),
+    )
+
+
+def _scaled_points(points, size, new_size):
+    """Carries `(n, 2)` points from an image to a resized copy of it."""
+    if size == new_size:
+        return points
+    return (points + 0.5) * np.divide(new_size, size)[::-1] - 0.5
 
 
 def _side_by_side(source, target):
@@ -230,10 +331,10 @@ def _side_by_side(source, target):
     return canvas, shift
 
 
-def _draw_matches(axes, canvas, points, moved, shift, size):
+def _draw_matches(axes, canvas, points, moved, shift):
     """Draws points and what became of them; those without a match stay alone."""
     axes.imshow(canvas)
-    colors = _place_colors(points, size)
+    colors = _place_colors(points)
     known = np.isfinite(moved).all(axis=-1)
     ends = moved + [shift, 0]
     segments = np.stack([points, ends], axis=1)[known]  # (matches, 2, 2)
@@ -251,10 +352,13 @@ def _draw_confidence(figure, axes, flow):
     figure.colorbar(drawn, ax=axes, fraction=0.046)
 
 
-def _place_colors(points, size):
+def _place_colors(points):
     """Returns `(n, 3)` colours: the hue says how far across, the brightness how far down."""
-    across = points[:, 0] / max(1, size[1] - 1)
-    down = points[:, 1] / max(1, size[0] - 1)
+    if not len(points):
+        return np.zeros((0, 3))
+    # Over the extent of the points: a small object shows all colours too.
+    low = points.min(axis=0)
+    across, down = ((points - low) / np.maximum(points.max(axis=0) - low, 1)).T
     return matplotlib.colormaps["hsv"](0.85 * across)[:, :3] * (1 - 0.45 * down[:, np.newaxis])
 
 

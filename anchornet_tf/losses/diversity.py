@@ -1,7 +1,12 @@
-"""Losses that make filters differ: in their weights (L_DivA) and in where they fire (L_DivB), paper section 3.1."""
+"""Losses that make filters differ, paper section 3.1.
+
+L_DivA makes their weights differ, L_DivB the places where they fire.
+"""
 
 import keras
 import tensorflow as tf
+
+from anchornet_tf.image import gaussian_smoothing
 
 _EPSILON = 1e-12
 
@@ -9,8 +14,8 @@ _EPSILON = 1e-12
 def filter_diversity_loss(kernel) -> tf.Tensor:
     """L_DivA = | sum_p <F_i^p, F_j^p> / (|F_i^p| |F_j^p|) |, the mean over pairs i != j and taps p.
 
-    p runs over the spatial taps of the filter (nine for 3x3) and F_i^p is the vector of channels there. The absolute
-    value is taken after the sum over p.
+    p runs over the spatial taps of the filter (nine for 3x3) and F_i^p is the vector of channels
+    there. The absolute value is taken after the sum over p.
 
     Args:
         kernel: `(rows, columns, channels, filters)`.
@@ -30,8 +35,9 @@ def filter_diversity_loss(kernel) -> tf.Tensor:
 def response_diversity_loss(response_maps, sigma: float = 3.0) -> tf.Tensor:
     """L_DivB = ( <psi_i, psi_j> / (|psi_i| |psi_j|) )^2, the mean over pairs i != j and images.
 
-    The maps are smoothed with a Gaussian g_sigma first, so that filters that fire side by side count as
-    overlapping too.
+    The maps are smoothed with a Gaussian g_sigma first, so that filters that fire side by side
+    count as overlapping too. At the border of a map, the weights of the Gaussian inside it are
+    scaled to sum to one.
 
     Args:
         response_maps: `(batch, height, width, filters)`, psi = softplus(F * Phi(I)).
@@ -46,29 +52,6 @@ def response_diversity_loss(response_maps, sigma: float = 3.0) -> tf.Tensor:
     directions = tf.math.l2_normalize(cells, axis=1, epsilon=_EPSILON)
     cosines = tf.matmul(directions, directions, transpose_a=True)  # (batch, filters, filters)
     return tf.reduce_mean(_mean_of_pairs(tf.square(cosines)))
-
-
-def gaussian_smoothing(maps, sigma: float) -> tf.Tensor:
-    """Smooths maps `(batch, height, width, filters)` with a Gaussian of `sigma` cells.
-
-    At the border the weights inside the map are scaled to sum to one. Written as two small matrix products, which on
-    maps of this size are faster than a depthwise convolution, backward above all.
-    """
-    if sigma < 0:
-        raise ValueError(f"`sigma` must not be negative. Received: {sigma}")
-    if sigma == 0:
-        return maps
-    shape = tf.shape(maps)
-    rows, columns = _gaussian_matrix(shape[1], sigma), _gaussian_matrix(shape[2], sigma)
-    flat = tf.reshape(maps, (shape[0], shape[1], shape[2] * maps.shape[-1]))
-    by_rows = tf.reshape(tf.matmul(rows, flat), shape)
-    return tf.matmul(columns, by_rows)
-
-
-def _gaussian_matrix(size, sigma: float) -> tf.Tensor:
-    place = tf.range(size, dtype=tf.float32)
-    weights = tf.exp(-tf.square(place[:, None] - place[None, :]) / (2 * sigma**2))
-    return weights / tf.reduce_sum(weights, axis=1, keepdims=True)
 
 
 def _mean_of_pairs(similarity) -> tf.Tensor:
@@ -86,7 +69,10 @@ class FilterDiversity(keras.regularizers.Regularizer):
         weight: float. Factor of the loss.
 
     Example:
-        keras.layers.Conv2D(64, 3, kernel_regularizer=FilterDiversity(100.0))
+
+    ```python
+    layer = keras.layers.Conv2D(64, 3, kernel_regularizer=FilterDiversity(100.0))
+    ```
     """
 
     def __init__(self, weight: float = 100.0):
@@ -108,7 +94,12 @@ class ResponseDiversity(keras.regularizers.Regularizer):
         sigma: float. Width of the Gaussian in cells.
 
     Example:
-        keras.layers.Conv2D(64, 3, activation="softplus", activity_regularizer=ResponseDiversity(100.0))
+
+    ```python
+    layer = keras.layers.Conv2D(
+        64, 3, activation="softplus", activity_regularizer=ResponseDiversity(100.0)
+    )
+    ```
     """
 
     def __init__(self, weight: float = 100.0, sigma: float = 3.0):

@@ -92,7 +92,7 @@ def test_response_diversity_extremes():
     np.testing.assert_allclose(
         diversity.response_diversity_loss(np.ones((1, 6, 6, 2), np.float32), 3), 1, rtol=1e-5
     )
-    with pytest.raises(ValueError, match="Received: -1"):
+    with pytest.raises(ValueError, match="Received: sigma=-1"):
         diversity.response_diversity_loss(apart, -1)
 
 
