@@ -1,7 +1,7 @@
 """Distances between descriptors, and a search for the best displacement around a given one.
 
 The search compares every pixel with a window of target pixels around the place where its current
-displacement leads: hundreds of descriptors a pixel, which windows of neighbouring pixels share.
+displacement leads: hundreds of descriptors, most of which the windows of its neighbours share.
 Pixels are therefore grouped by the tile of the target in which their window is centred, and a
 group is compared with all that its windows can reach in one matrix product.
 """
@@ -183,6 +183,7 @@ def _group_pixels(
     Args:
         centers: int32 tensor `(pixels, 2)` of `(y, x)` in the target, at most `radius` pixels off
             it.
+        chunk_size: int32. Groups of a chunk at most.
 
     Returns:
         `members` `(chunks, chunk_size, pixels of a group)`: numbers of pixels, padded with 0;
@@ -198,6 +199,7 @@ def _group_pixels(
     group_counts = -(-counts // _GROUP)
     num_groups = tf.reduce_sum(group_counts)
     num_chunks = -(-num_groups // chunk_size)
+    chunk_size = -(-num_groups // num_chunks)  # Chunks of about one size need little padding.
 
     order = tf.argsort(keys)
     sorted_keys = tf.gather(keys, order)

@@ -9,7 +9,7 @@ import tensorflow as tf
 from anchornet_tf.matchers.pixel_search import locate, pack_source, pack_target
 
 NUM_LEVELS = 3
-LEVEL_SIDES = tuple(2**level for level in range(NUM_LEVELS))  # Regions a side of each level.
+LEVEL_SIDES = tuple(2**level for level in range(NUM_LEVELS))  # Regions per side of each level.
 NUM_SAMPLES = 2500  # The lattice has about this many points.
 
 
@@ -33,7 +33,6 @@ def lattice(size: tf.Tensor, target_size: tf.Tensor) -> tuple[tf.Tensor, tf.Tens
 def node_costs(
     source: tf.Tensor,
     target: tf.Tensor,
-    step: tf.Tensor,
     num_steps: tf.Tensor,
     *,
     truncation: float,
@@ -42,9 +41,8 @@ def node_costs(
     """Averages the distances of descriptors over each region for each displacement.
 
     Args:
-        source: float32 tensor `(height, width, depth)`.
-        target: float32 tensor `(target height, target width, depth)`.
-        step: int32. Distance of neighbouring samples, see `lattice`.
+        source: float32 tensor `(rows, columns, depth)`: the source's samples, see `lattice`.
+        target: float32 tensor `(target rows, target columns, depth)`: the target's samples.
         num_steps: int32 tensor `(2,)`. Reach of displacements, see `lattice`.
         truncation: float. Largest distance, and that to anything outside the target.
         reference: bool. Whether regions leave out their first row and column, as they do in the
@@ -53,7 +51,6 @@ def node_costs(
     Returns:
         float32 tensor `(nodes, x states, y states)`.
     """
-    source, target = source[::step, ::step], target[::step, ::step]
     rows, columns = tf.shape(source)[0], tf.shape(source)[1]
     states_y, states_x = 2 * num_steps[0] + 1, 2 * num_steps[1] + 1
     # Sample (i, j) moved by (dy, dx) steps meets the target's sample (i + dy, j + dx): with a
@@ -117,10 +114,10 @@ def normalize_levels(costs: tf.Tensor, reference: bool = False) -> tf.Tensor:
     return tf.concat(normalized, axis=0)
 
 
-def leaf_displacement(
+def leaf_regions(
     states: tf.Tensor, size: tf.Tensor, step: tf.Tensor, num_steps: tf.Tensor
-) -> tf.Tensor:
-    """Gives each pixel the displacement of its region in the finest level.
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Finds the pixels of each region of the finest level, and its displacement.
 
     Args:
         states: int32 tensor `(nodes,)` from `propagate_beliefs`.
@@ -129,19 +126,20 @@ def leaf_displacement(
         num_steps: int32 tensor `(2,)`. See `lattice`.
 
     Returns:
-        int32 tensor `(height, width, 2)` of `(dy, dx)` in pixels.
+        First pixel `(y, x)` of each region that holds any, the pixel after its last, and its
+        displacement `(dy, dx)` in pixels: int32 tensors `(regions, 2)`.
     """
     side = LEVEL_SIDES[-1]
     states_y = 2 * num_steps[0] + 1
-    leaves = tf.reshape(states[-side * side :], (side, side))  # (x, y)
-    leaves = tf.stack([leaves % states_y, leaves // states_y], axis=-1) - num_steps
-    inner_borders = tf.range(1, side) * (size[:, tf.newaxis] - 1) // side  # (2, side - 1)
-    block_rows, block_columns = (
-        tf.searchsorted(inner_borders[axis], tf.range(size[axis]), side="right")
-        for axis in range(2)
-    )
-    blocks = tf.gather(tf.transpose(leaves, (1, 0, 2)), block_rows)
-    return step * tf.gather(blocks, block_columns, axis=1)
+    leaves = states[-side * side :]  # Along y first.
+    displacements = step * (tf.stack([leaves % states_y, leaves // states_y], axis=-1) - num_steps)
+    inner = tf.range(1, side) * (size[:, tf.newaxis] - 1) // side  # (2, side - 1)
+    borders = tf.concat([tf.zeros((2, 1), tf.int32), inner, size[:, tf.newaxis]], axis=1)
+    x, y = (tf.reshape(part, [-1]) for part in tf.meshgrid(*2 * [tf.range(side)], indexing="ij"))
+    first = tf.stack([tf.gather(borders[0], y), tf.gather(borders[1], x)], axis=-1)
+    end = tf.stack([tf.gather(borders[0], y + 1), tf.gather(borders[1], x + 1)], axis=-1)
+    held = tf.where(tf.reduce_all(first < end, axis=-1))[:, 0]
+    return tuple(tf.gather(part, held) for part in (first, end, displacements))
 
 
 def _corners(
@@ -155,7 +153,7 @@ def _corners(
         reference: bool. Whether regions leave out their first row and column.
 
     Returns:
-        Rows and columns `(4 * nodes,)` of four corners a region: its last row and last column;
+        Rows and columns `(4 * nodes,)` of four corners per region: its last row and last column;
         the row and the column before its first; the former with its last column; its last row
         with the latter. And the areas `(nodes,)`, float32.
     """

@@ -12,6 +12,7 @@ from anchornet_tf.features.sift import SiftDescriptor
 from anchornet_tf.matchers import dsp, spatial_pyramid
 from anchornet_tf.matchers.belief_propagation import propagate_beliefs
 from anchornet_tf.matchers.flow import Flow
+from anchornet_tf.matchers.pixel_descriptors import PixelDescriptors
 from anchornet_tf.matchers.pixel_search import flow_distances, search_pixels
 from tests.shared_data import shared_path
 
@@ -32,6 +33,10 @@ def _golden_lattice(stages):
     return tf.constant(stages["grid_size"].astype(np.int32).item()), tf.constant(
         stages["n_states"][0, ::-1] // 2
     )
+
+
+def _samples(values, step):
+    return tf.constant(values[::step, ::step])
 
 
 def _noise(height, width, depth=6, seed=0):
@@ -59,10 +64,11 @@ def test_golden_lattice(scale):
 @pytest.mark.parametrize("scale", _SCALES)
 def test_golden_node_costs(scale):
     source, target, stages = _golden(scale)
+    step, num_steps = _golden_lattice(stages)
     raw = tf.function(spatial_pyramid.node_costs)(
-        tf.constant(source),
-        tf.constant(target),
-        *_golden_lattice(stages),
+        _samples(source, step),
+        _samples(target, step),
+        num_steps,
         truncation=500.0,
         reference=True,
     )
@@ -90,9 +96,12 @@ def test_golden_states(scale):
 def test_golden_leaf_displacement(scale):
     source, _, stages = _golden(scale)
     states = tf.constant(stages["opt_state"][:, 0])
-    flow = spatial_pyramid.leaf_displacement(
+    regions = spatial_pyramid.leaf_regions(
         states, tf.constant(source.shape[:2]), *_golden_lattice(stages)
     )
+    flow = np.zeros((*source.shape[:2], 2))
+    for first, end, displacement in zip(*(part.numpy() for part in regions), strict=True):
+        flow[first[0] : end[0], first[1] : end[1]] = displacement
     np.testing.assert_array_equal(flow, _golden_flow(stages, "init_"))
 
 
@@ -182,7 +191,7 @@ def test_identical_images_do_not_move(size):
     flow = dsp.DspMatcher()(features, features)
     assert not flow.displacement.any()
     assert flow.valid.all()
-    np.testing.assert_allclose(flow.confidence, 1)
+    np.testing.assert_allclose(flow.confidence, 1, atol=1e-6)
 
 
 @pytest.mark.parametrize("shift", [(4, -7), (-9, 3)])
@@ -257,6 +266,51 @@ def test_coarse_maps_are_matched_at_image_resolution():
         assert np.abs(inner - [0, 4]).mean() < tolerance
 
 
+@pytest.mark.parametrize("reference", [False, True])
+def test_maps_of_any_resolution_equal_maps_that_were_resampled_before(reference):
+    # The target is larger than its source, finer than its image along x and coarser along y.
+    source, target = _map(_noise(9, 14)), _map(_noise(11, 90, seed=1))
+    sizes = (40, 52), (47, 60)
+    dense = [
+        feature_map.resized(*size).values[np.newaxis]
+        for feature_map, size in zip((source, target), sizes, strict=True)
+    ]
+    coarse = source.values[np.newaxis], target.values[np.newaxis]
+    flow, distances = dsp.dsp_flow(*coarse, *sizes, reference=reference)
+    expected_flow, expected_distances = dsp.dsp_flow(*dense, reference=reference)
+    assert (flow.numpy() == expected_flow.numpy()).all(axis=-1).mean() > 0.999
+    np.testing.assert_allclose(np.median(distances), np.median(expected_distances), rtol=1e-4)
+
+
+@pytest.mark.parametrize("moved", [(0, 0), (-200, 30), (9, -400), (25, 30)])
+def test_regions_see_all_that_their_pixels_can_reach(moved):
+    source, target = 250 * _noise(30, 37), 250 * _noise(90, 95, seed=1)
+    first, end = tf.constant([7, 11]), tf.constant([24, 30])
+    found, distances = dsp._match_region(
+        PixelDescriptors(tf.constant(source), (30, 37)),
+        PixelDescriptors(tf.constant(target), (90, 95)),
+        first,
+        end,
+        tf.constant(moved),
+        reference=True,
+    )
+    flow = tf.broadcast_to(moved, (30, 37, 2))
+    for radius, step in dsp.SEARCHES:
+        flow = search_pixels(
+            source,
+            target,
+            flow,
+            radius=radius,
+            step=step,
+            deformation=dsp.PIXEL_DEFORMATION,
+            outside_distance=dsp.TRUNCATION,
+            dtype=tf.float64,
+        )
+    expected = flow_distances(source, target, flow, dsp.TRUNCATION)
+    np.testing.assert_array_equal(found, flow[7:24, 11:30])
+    np.testing.assert_allclose(distances, expected[7:24, 11:30], rtol=1e-6)
+
+
 def test_saved_model(tmp_path):
     class Matcher(tf.Module):
         @tf.function(input_signature=[tf.TensorSpec((None, None, None, 6))] * 2)
@@ -289,13 +343,11 @@ def test_different_batch_or_rank():
         dsp.dsp_flow(one[0], one[0])
 
 
-def test_too_small_image():
-    with pytest.raises(
-        ValueError, match=r"at least 4 pixels a side. Received: image_size=\(3, 9\)"
-    ):
-        dsp.DspMatcher()(_map(_noise(3, 9)), _map(_noise(20, 20)))
-    flow = dsp.DspMatcher()(_map(_noise(4, 4)), _map(_noise(5, 300, seed=1)))
-    assert np.isfinite(flow.displacement).all()
+@pytest.mark.parametrize(("size", "target_size"), [((4, 4), (5, 300)), ((1, 1), (3, 9))])
+def test_very_small_images(size, target_size):
+    flow = dsp.DspMatcher()(_map(_noise(*size)), _map(_noise(*target_size, seed=1)))
+    assert flow.shape == size and np.isfinite(flow.displacement).all()
+    assert (flow.target_positions() <= np.subtract(target_size, 1)).all()
 
 
 @pytest.mark.parametrize("value", [0, -1.0, float("nan"), "unit"])

@@ -43,9 +43,8 @@ def _plain_node_costs(source, target, step, num_steps, reference):
 def test_node_costs_against_a_loop(target_size, reference):
     source, target = 250 * _noise(18, 23), 250 * _noise(*target_size, seed=1)
     actual = tf.function(spatial_pyramid.node_costs)(
-        tf.constant(source),
-        tf.constant(target),
-        tf.constant(2),
+        tf.constant(source[::2, ::2]),
+        tf.constant(target[::2, ::2]),
         tf.constant([3, 4]),
         truncation=500.0,
         reference=reference,
@@ -80,14 +79,25 @@ def test_lattice(size, target_size, step, num_steps):
     np.testing.assert_array_equal(actual_num_steps, num_steps)
 
 
-def test_leaf_blocks_end_where_the_next_begin():
-    states = tf.range(21)
-    flow = spatial_pyramid.leaf_displacement(
-        states, tf.constant([10, 18]), tf.constant(2), tf.constant([10, 10])
-    ).numpy()
+def test_leaf_regions_end_where_the_next_begin():
+    regions = spatial_pyramid.leaf_regions(
+        tf.range(21), tf.constant([10, 18]), tf.constant(2), tf.constant([10, 10])
+    )
+    flow = np.zeros((10, 18, 2))
+    for first, end, displacement in zip(*(part.numpy() for part in regions), strict=True):
+        flow[first[0] : end[0], first[1] : end[1]] = displacement
     # Borders floor(k * 9 / 4) = 2, 4, 6 of rows and floor(k * 17 / 4) = 4, 8, 12 of columns.
     block_rows = np.repeat([0, 1, 2, 3], [2, 2, 2, 4])
     block_columns = np.repeat([0, 1, 2, 3], [4, 4, 4, 6])
     states = 5 + block_rows[:, None] + 4 * block_columns
     expected = 2 * np.stack([states % 21 - 10, states // 21 - 10], axis=-1)
     np.testing.assert_array_equal(flow, expected)
+
+
+def test_leaf_regions_without_pixels_are_left_out():
+    # Borders floor(k * 3 / 4) = 0, 1, 2: the first of four rows of regions holds nothing.
+    first, end, _ = spatial_pyramid.leaf_regions(
+        tf.range(21), tf.constant([4, 8]), tf.constant(1), tf.constant([10, 10])
+    )
+    assert len(first) == 12
+    assert (end - first).numpy().prod(axis=1).sum() == 4 * 8
