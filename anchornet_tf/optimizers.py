@@ -1,4 +1,4 @@
-"""Learning rates by layer, as `tfa.optimizers.MultiOptimizer` gives them.
+"""Learning rates per layer, as `tfa.optimizers.MultiOptimizer` gives them.
 
 Keras' own `MultiOptimizer` does the work. What is added is that nothing is left to a default: Keras
 sends every variable that no rule matches to a default optimizer without a word, so that a misspelt
@@ -48,8 +48,13 @@ def optimizer_by_path(
     Example:
 
     ```python
+    import keras
+    from anchornet_tf.optimizers import optimizer_by_path
+
+    body, head = keras.layers.Dense(8, name="body"), keras.layers.Dense(2, name="head")
+    model = keras.Sequential([keras.Input((4,)), body, head])
     optimizer = optimizer_by_path(
-        {".*/backbone/.*": 0.1, ".*/anchor_bank/.*": 1.0},
+        {".*body/.*": 0.1, ".*head/.*": 1.0},
         model.trainable_variables,
         base_optimizer=keras.optimizers.SGD(0.01, momentum=0.9),
     )

@@ -36,9 +36,6 @@ class AnnotatedPairs(tfds.core.GeneratorBasedBuilder, skip_registration=True):
     Example:
 
     ```python
-    import tensorflow_datasets as tfds
-    from anchornet_tf.datasets.annotated.builders import PfWillow
-
     config = tfds.download.DownloadConfig(manual_dir="PF-WILLOW")
     builder = PfWillow(data_dir="data")
     builder.download_and_prepare(download_config=config)
