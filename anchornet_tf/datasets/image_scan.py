@@ -19,6 +19,7 @@ from tqdm import tqdm
 
 from anchornet_tf.datasets.image_source import ImageSource
 from anchornet_tf.utils import files
+from anchornet_tf.utils.image_io import LIMIT_VARIABLE, pixel_limit
 
 GREATEST_UNREADABLE_SHARE = 0.05
 _CHUNK = 64
@@ -45,7 +46,9 @@ def scan(examine: Callable[[int], object], count: int, identity: str, descriptio
         identity: str, what the results depend on.
         description: str, shown with the progress bar.
     """
-    name = hashlib.sha256(f"1\n{count}\n{identity}".encode()).hexdigest()[:32]
+    # An image that is too large today may be read tomorrow, with another limit.
+    what = f"2\n{count}\n{pixel_limit()}\n{identity}"
+    name = hashlib.sha256(what.encode()).hexdigest()[:32]
     path = files.cache_folder() / "scans" / f"{name}.json"
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -83,13 +86,20 @@ def without_unreadable(source: ImageSource, readable: np.ndarray) -> ImageSource
     if len(unreadable) > GREATEST_UNREADABLE_SHARE * len(source):
         raise ValueError(
             f"At most {GREATEST_UNREADABLE_SHARE:.0%} of the images of {source.spec} may be "
-            f"unreadable. Received: {len(unreadable)} of {len(source)}, such as "
+            f"unreadable: damaged, or of more than {pixel_limit():,} pixels ({LIMIT_VARIABLE} "
+            f"raises the limit). Received: {len(unreadable)} of {len(source)}, such as "
             f"{', '.join(unreadable[:_NAMES_SHOWN])}"
         )
     for name in unreadable:
         logging.warning("Skipped an image that cannot be read: %s (%s)", name, source.spec)
     logging.warning(
-        "Skipped %d of %d images of %s in all.", len(unreadable), len(source), source.spec
+        "Skipped %d of %d images of %s in all: damaged, or of more than %s pixels (%s raises the "
+        "limit).",
+        len(unreadable),
+        len(source),
+        source.spec,
+        f"{pixel_limit():,}",
+        LIMIT_VARIABLE,
     )
     kept = source.select(np.flatnonzero(readable))
     return dataclasses.replace(kept, unreadable=source.unreadable + unreadable)

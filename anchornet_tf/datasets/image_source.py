@@ -12,11 +12,31 @@ import numpy as np
 import tensorflow as tf
 
 from anchornet_tf.datasets.voc_classes import VOC_CLASSES, check_classes
+from anchornet_tf.utils.encoded_image import check_size, encoded_size
+from anchornet_tf.utils.image_io import pixel_limit
 
 
-def decode_image(encoded: tf.Tensor) -> tf.Tensor:
-    """Decodes JPEG, PNG, BMP or GIF bytes (first frame) to uint8 RGB `(height, width, 3)`."""
-    image = tf.io.decode_image(encoded, channels=3, expand_animations=False)
+def decode_image(encoded: tf.Tensor, max_pixels: int | None = None) -> tf.Tensor:
+    """Decodes JPEG, PNG, BMP or GIF bytes (first frame) to uint8 RGB `(height, width, 3)`.
+
+    Args:
+        encoded: string scalar.
+        max_pixels: int. An image of more pixels is refused before it is decoded. None means
+            `anchornet_tf.utils.image_io.pixel_limit()`.
+
+    Raises:
+        tf.errors.InvalidArgumentError: when it runs, for other bytes or more pixels.
+    """
+    return _decode(encoded, tf.constant(pixel_limit(max_pixels), tf.int64))
+
+
+# One graph for all calls: header and pixels by single operations would take twice as long.
+@tf.function(
+    input_signature=[tf.TensorSpec((), tf.string), tf.TensorSpec((), tf.int64)], autograph=False
+)
+def _decode(encoded, limit):
+    with tf.control_dependencies([check_size(*encoded_size(encoded), limit)]):
+        image = tf.io.decode_image(encoded, channels=3, expand_animations=False)
     return tf.ensure_shape(image, (None, None, 3))
 
 

@@ -106,7 +106,7 @@ def test_cmyk(decode, encode, image_a):
 def test_a_png_that_claims_to_be_huge(decode):
     header = b"IHDR" + (60000).to_bytes(4, "big") * 2 + bytes([8, 2, 0, 0, 0])
     chunk = (13).to_bytes(4, "big") + header + zlib.crc32(header).to_bytes(4, "big")
-    with pytest.raises(INVALID, match="Expected an image of 1 to 67108864 pixels"):
+    with pytest.raises(INVALID, match="must not exceed the limit .*67108864"):
         decode(b"\x89PNG\r\n\x1a\n" + chunk + bytes(100))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from anchornet_tf.utils.image_io import read_image
+from anchornet_tf.utils.image_io import ScaledImage, read_image, read_scaled
 
 MEASURES = ("pck", "parts", "regions")
 
@@ -71,6 +71,10 @@ class Annotation:
     def read_image(self) -> np.ndarray:
         """Returns the image, uint8 `(height, width, 3)`."""
         return read_image(self.path) if self.load is None else self.load()
+
+    def read_scaled(self) -> ScaledImage:
+        """Returns the image for a descriptor: scaled down where it is very large."""
+        return read_scaled(self.path if self.load is None else self.load())
 
     @property
     def visible_points(self) -> np.ndarray:
