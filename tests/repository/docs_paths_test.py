@@ -134,13 +134,6 @@ def _anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", documents.PAGES)
-def test_lines_wrap_at_100_columns(page):
-    # Rows of tables cannot be wrapped.
-    lines = documents.text_of(page).splitlines()
-    assert not [line for line in lines if len(line) > 100 and not line.startswith("|")]
-
-
 @pytest.mark.slow
 def test_python_of_the_model_card_runs():
     names: dict = {}
