@@ -38,7 +38,7 @@ def test_build_file_is_up_to_date(folder):
 
 def test_dependencies_are_the_imports():
     assert ":pretrained" in _rules_of("anchornet_tf/trunks")["backbone"]["deps"]
-    assert "//trainers" in _rules_of("benchmarks")["benchmarks"]["deps"]
+    assert "//anchornet_tf/utils:files" in _rules_of("anchornet_tf/trunks")["pca"]["deps"]
 
 
 def test_dependencies_are_also_what_strings_name():

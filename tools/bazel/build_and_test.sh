@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds every target and runs some of the tests with Debian's Bazel 4 (apt-get install
 # bazel-bootstrap), without a network: what Bazel would fetch is replaced by tools/bazel/offline.
-# Other tests can be named as arguments, e.g. `bash tools/bazel/build_and_test.sh //tests/matchers/...`.
+# Other tests can be named as arguments:
+#     bash tools/bazel/build_and_test.sh //tests/matchers/...
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 command -v bazel >/dev/null || {
@@ -15,7 +16,7 @@ tests=(
     //tests/layers:equalizer_test
     //tests:match_test  # a program in a process of its own
     //tests/metrics/...
-    //tests/repository:build_files_test
+    //tests/trunks:pca_test  # reads an .npz file as a resource of its package
     //tests/utils/...
 )
 options=()
