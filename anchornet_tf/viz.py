@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from anchornet_tf.features.feature_map import resize_bilinear
 from anchornet_tf.image import gaussian_filter2d
 from anchornet_tf.matchers.flow import Flow
+from anchornet_tf.matchers.flow_sampling import rescaled_points
 from anchornet_tf.utils.image_io import read_scaled
 
 _PANEL_INCHES = 4.0
@@ -229,7 +230,7 @@ def choose_points(
     if target is not None:
         counts = counts & small.transfer_mask(_textured(target, _MATCH_REACH))
     chosen = _surest_of_fields(np.where(counts, small.confidence, -np.inf), num_points)
-    return _scaled_points(chosen, small.shape, flow.shape)
+    return rescaled_points(chosen, small.shape, flow.shape)
 
 
 def _surest_of_fields(confidence: np.ndarray, num_points: int) -> np.ndarray:
@@ -308,16 +309,9 @@ def _ends(source, target, flow, small, points, num_points):
     points = np.asarray(points, float)
     moved = flow.transfer_points(points)
     return (
-        _scaled_points(points, flow.shape, small.shape),
-        _scaled_points(moved, flow.target_size, small.target_size),
+        rescaled_points(points, flow.shape, small.shape),
+        rescaled_points(moved, flow.target_size, small.target_size),
     )
-
-
-def _scaled_points(points, size, new_size):
-    """Carries `(n, 2)` points from an image to a resized copy of it."""
-    if size == new_size:
-        return points
-    return (points + 0.5) * np.divide(new_size, size)[::-1] - 0.5
 
 
 def _side_by_side(source, target):

@@ -15,6 +15,25 @@ def nearest_pixels(positions: np.ndarray) -> np.ndarray:
     return round_half_up(positions).astype(np.int64)
 
 
+def rescaled_points(
+    points: np.ndarray, size: tuple[int, int], new_size: tuple[int, int]
+) -> np.ndarray:
+    """Carries points of an image to a copy of another size.
+
+    Args:
+        points: array `(n, 2)` of `(x, y)`.
+        size: `(height, width)` of the image.
+        new_size: `(height, width)` of the copy.
+
+    Returns:
+        Array `(n, 2)`; the points themselves where the sizes agree.
+    """
+    if size == new_size:
+        return points
+    scaled = (points + 0.5) * np.divide(new_size, size)[::-1] - 0.5
+    return scaled.astype(points.dtype)
+
+
 def read_between_pixels(image: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """Reads an image bilinearly at `(height, width, 2)` positions, clamped to it, as float32."""
     # TensorFlow takes seconds to import, which a flow that is only loaded should not wait for.

@@ -209,7 +209,7 @@ def _from_rows(rows: PixelRows, max_side: int | None, name: str) -> ScaledImage:
 def _scaled(rows: PixelRows, new_size: tuple[int, int]) -> np.ndarray:
     """Averages blocks of pixels, strip by strip, and resamples what is left of them."""
     new_height, new_width = new_size
-    factor = max(1, min(rows.height // (2 * new_height), rows.width // (2 * new_width)))
+    factor = min(rows.height // new_height, rows.width // new_width)
     reduced = np.empty((-(-rows.height // factor), -(-rows.width // factor), 3), np.uint8)
     step = max(1, _ROWS_AT_ONCE // factor) * factor
     for top in range(0, rows.height, step):
