@@ -1,1 +1,1 @@
-"""Whole models and what they are saved as."""
+"""Whole models, and the files and folders that they are saved to."""

@@ -23,32 +23,45 @@ Trunk = Backbone | str | os.PathLike | None
 
 @keras.saving.register_keras_serializable(package="anchornet_tf")
 class AnchorNet(keras.Model):
-    """Trunk, residual hypercolumn, one bank of anchors a class, and the class-agnostic layer on top of them all.
+    """The whole network: trunk, residual hypercolumn, one bank per class, class-agnostic layer.
 
-    Calling the model gives the class-agnostic descriptor; every stage before it has a method. All variables exist from
-    the start, and images of any size from 32 pixels will do.
+    Calling the model gives the class-agnostic descriptor; every stage before it has a method. All
+    variables exist from the start. Images may have any size from 32 x 32 pixels.
 
     Args:
-        classes: names of the classes, one bank each.
-        num_filters: int. K, the filters of a bank.
+        classes: Names of the classes; each gets a bank of its own.
+        num_filters: int. K, the number of filters in a bank.
         latent_filters: int. L, the length of the class-agnostic descriptor.
-        gamma: what the class-agnostic layer compresses: `"softplus"` (the paper's response maps) or `"whitened"`
-            (linear responses by their running mean and deviation).
-        image_size: int or (height, width) that the model was trained at; a record, nothing is resized.
+        gamma: What the class-agnostic layer compresses: `"softplus"` (the paper's response maps)
+            or `"whitened"` (linear responses, minus their running mean, over their running
+            deviation).
+        image_size: int or `(height, width)`. The size that the model was trained at. It is only
+            recorded: the model resizes nothing.
         dimensions: int. Channels kept of each tap.
-        noise: float. Share of the channels that the autoencoder loses in training.
-        equalization: float. Strength of the maps that even out the descriptors (see `Equalizer`); they are the identity
-            until `fit_equalizers` is called, and 0 keeps the paper's descriptors.
-        encoder_initializer: of the autoencoder's kernel.
-        weights: the trunk's: as in `Backbone`, or a `Backbone` to share.
+        noise: float. Share of the channels that the autoencoder drops in training.
+        equalization: float. Strength of the maps that even out the descriptors (see `Equalizer`).
+            The maps are the identity until `fit_equalizers` is called; 0 keeps the paper's
+            descriptors.
+        encoder_initializer: Initializer of the autoencoder's kernel.
+        weights: Weights of the trunk, as in `Backbone`, or a `Backbone` to share.
 
     Input shape: `(batch, height, width, 3)`, RGB from 0 to 255, uint8 or float.
     Output shape: `(batch, height / 4, width / 4, latent_filters)`, rounded up.
 
+    Raises:
+        ValueError: If `classes` are missing or repeated, or `gamma` is unknown.
+
     Example:
-        model = AnchorNet.from_banks([BankFile.load(path) for path in paths])
-        descriptors = model(images)
-        responses = model.class_responses(images, "bird")
+
+    ```python
+    import numpy as np
+    from anchornet_tf import AnchorNet
+
+    model = AnchorNet(["bird", "cow"], num_filters=8, latent_filters=16, weights=None)
+    images = np.zeros((1, 64, 64, 3), np.uint8)
+    descriptors = model(images)  # (1, 16, 16, 16)
+    responses = model.class_responses(images, "bird")  # (1, 16, 16, 8)
+    ```
 
     Reference: Novotny et al., AnchorNet, CVPR 2017.
     """
@@ -71,9 +84,11 @@ class AnchorNet(keras.Model):
         # Images may be uint8, which Keras must not cast before the trunk checks them.
         super().__init__(autocast=False, **kwargs)
         if isinstance(classes, str) or not classes or len(set(classes)) != len(classes):
-            raise ValueError(f"Expected different names of classes. Received: classes={classes!r}")
+            raise ValueError(
+                f"Expected one or more class names, all different. Received: classes={classes!r}"
+            )
         if gamma not in GAMMAS:
-            raise ValueError(f"Expected `gamma` of {', '.join(GAMMAS)}. Received: {gamma!r}")
+            raise ValueError(f"`gamma` must be one of {', '.join(GAMMAS)}. Received: {gamma!r}")
         self.classes = tuple(classes)
         self.num_filters = num_filters
         self.latent_filters = latent_filters
@@ -112,19 +127,24 @@ class AnchorNet(keras.Model):
         seed: int = 0,
         **options,
     ) -> "AnchorNet":
-        """Joins banks that were trained class by class; the encoder starts orthogonal and random.
+        """Joins banks that were trained class by class; the encoder is random and orthogonal.
 
         Args:
-            banks: `BankFile`s of different classes, of one size and one PCA.
-            projections: the `HypercolumnPCA` that the banks were trained on, or None for the one that comes with the
-                package.
-            weights: as in `AnchorNet`.
-            latent_filters: int. L.
-            seed: int. Of the encoder's start.
-            **options: further arguments of `AnchorNet`.
+            banks: `BankFile`s of different classes, all with filters of the same shape and number
+                and trained on the same PCA.
+            projections: The `HypercolumnPCA` that the banks were trained on, or None for the one
+                that comes with the package.
+            weights: As in `AnchorNet`.
+            latent_filters: As in `AnchorNet`.
+            seed: int. Seed of the encoder's initial values.
+            **options: Further arguments of `AnchorNet`.
+
+        Returns:
+            The model.
 
         Raises:
-            ValueError: where there is no bank, two are of one class, or their sizes or PCAs differ.
+            ValueError: If there is no bank, two banks are of the same class, or their shapes or
+                PCAs differ.
         """
         projections = projections or pca.shipped()
         _check_banks(banks, projections.digest())
@@ -161,12 +181,13 @@ class AnchorNet(keras.Model):
             weights: Where the ImageNet trunk comes from when the folder has no trunk of its own:
                 as in `AnchorNet`.
             equalization: float. Strength of the maps that even out the descriptors, see
-                `Equalizer`: 0 for the paper's descriptors, None for what the model was saved with.
+                `Equalizer`: 0 for the paper's descriptors, None for the strength that the model was
+                saved with.
 
         Raises:
             ValueError: If there is no such preset or folder, the folder holds something else,
-                `weights` are not the trunk that the model was trained on, or the model cannot be
-                equalized with that strength.
+                `weights` are not those of the trunk that the model was trained on, or the model
+                cannot be equalized with that strength.
 
         Example:
 
@@ -179,8 +200,7 @@ class AnchorNet(keras.Model):
         """
         contents = anchornet_folder.read(presets.find(preset))
         model = cls(**contents.options, weights=contents.trunk or weights)
-        # What `"imagenet"` fetches is checked where it is fetched; a path or a layer may hold
-        # anything.
+        # The download of `"imagenet"` checks its file itself; a path or a layer may hold anything.
         given = contents.trunk is None and weights != "imagenet"
         if given and not anchornet_folder.is_imagenet(model.backbone):
             raise ValueError(
@@ -196,20 +216,20 @@ class AnchorNet(keras.Model):
         """Returns the bank of a class.
 
         Raises:
-            ValueError: for a class that the model does not know.
+            ValueError: If the model does not have the class.
         """
         if class_name not in self.classes:
             raise ValueError(
-                f"Expected a class of {', '.join(self.classes)}. Received: {class_name!r}"
+                f"The class must be one of {', '.join(self.classes)}. Received: {class_name!r}"
             )
         return self.banks[self.classes.index(class_name)]
 
     def taps(self, images) -> tuple[tf.Tensor, ...]:
-        """Returns the three taps after PCA and normalisation, each at its own size, finest first."""
+        """Returns the three taps after PCA and normalisation, at their own sizes, finest first."""
         return self.hypercolumn_layer.project(self.backbone(images))
 
     def hypercolumn(self, images) -> tf.Tensor:
-        """Returns the residual hypercolumn `(batch, height / 4, width / 4, 3 * dimensions)`."""
+        """Returns the residual hypercolumn, `(batch, height / 4, width / 4, 3 * dimensions)`."""
         return stack(self.taps(images))
 
     def class_responses(self, images, class_name: str, response: str = "equalized") -> tf.Tensor:
@@ -217,17 +237,18 @@ class AnchorNet(keras.Model):
 
         Args:
             images: `(batch, height, width, 3)`.
-            class_name: one of `classes`.
-            response: `"equalized"` (the descriptor of the class: whitened and evened out), `"whitened"`, `"softplus"`
-                (the paper's maps) or `"linear"`.
+            class_name: One of `classes`.
+            response: `"equalized"` (the descriptor of the class: whitened and evened out),
+                `"whitened"`, `"softplus"` (the paper's maps) or `"linear"`.
 
         Raises:
-            ValueError: for an unknown class or response.
+            ValueError: If the class or the response is unknown.
         """
         bank = self.bank(class_name)
         if response not in (*RESPONSES, "equalized"):
             raise ValueError(
-                f"Expected a response of {', '.join(RESPONSES)}, equalized. Received: {response!r}"
+                f"`response` must be one of {', '.join(RESPONSES)}, equalized. "
+                f"Received: {response!r}"
             )
         linear = bank.linear(self.taps(images))
         if response == "softplus":
@@ -240,16 +261,20 @@ class AnchorNet(keras.Model):
         return self.bank_equalizers[self.classes.index(class_name)](whitened)
 
     def linear_responses(self, taps) -> tf.Tensor:
-        """Returns F_k * Phi of all banks, class after class, from taps as `taps` gives them.
+        """Returns F_k * Phi of all banks, class after class, in a single convolution.
 
-        One convolution for all: `(batch, height, width, classes * num_filters)`.
+        Args:
+            taps: The taps as `taps` returns them.
+
+        Returns:
+            `(batch, height, width, classes * num_filters)`.
         """
         kernel = tf.concat([tf.convert_to_tensor(bank.kernel) for bank in self.banks], axis=-1)
         bias = tf.concat([tf.convert_to_tensor(bank.bias) for bank in self.banks], axis=0)
         return factored_convolution(taps, kernel, bias)
 
     def gamma_maps(self, linear_responses) -> tf.Tensor:
-        """Returns Gamma, what the autoencoder compresses, from the linear responses of all banks."""
+        """Returns Gamma, the autoencoder's input, from the linear responses of all banks."""
         if self.gamma == "softplus":
             return tf.nn.softplus(linear_responses)
         statistics = [bank.statistics() for bank in self.banks]
@@ -257,34 +282,43 @@ class AnchorNet(keras.Model):
         return (linear_responses - mean) / deviation
 
     def stacked_maps(self, images) -> tf.Tensor:
-        """Returns Gamma `(batch, height / 4, width / 4, classes * num_filters)`, class after class."""
+        """Returns Gamma of images, `(batch, height / 4, width / 4, classes * num_filters)`."""
         return self.gamma_maps(self.linear_responses(self.taps(images)))
 
     def features(self, images) -> tf.Tensor:
-        """Returns the class-agnostic descriptor `(batch, height / 4, width / 4, latent_filters)`."""
+        """Returns the class-agnostic descriptor of images.
+
+        Args:
+            images: `(batch, height, width, 3)`.
+
+        Returns:
+            `(batch, height / 4, width / 4, latent_filters)`.
+        """
         return self.describe(self.stacked_maps(images))
 
     def describe(self, stacked_maps) -> tf.Tensor:
-        """Returns the class-agnostic descriptor of maps as `stacked_maps` gives them."""
+        """Returns the class-agnostic descriptor of maps that `stacked_maps` returned."""
         return self.code_equalizer(self.autoencoder(stacked_maps))
 
     def call(self, images):
         return self.features(images)
 
     def fit_encoder(self, stacked_maps: Iterable[np.ndarray]) -> pca.TapPCA:
-        """Sets the encoder to the strongest principal directions of the maps, and the running mean to their mean.
+        """Sets the encoder to the principal components of the maps, and its mean to their mean.
 
-        That is the best linear reconstruction of its rank: a start for training, and the bound to compare with. One
-        pass; the maps need not fit in memory together.
+        No linear encoder of this size reconstructs the maps better: it is a start for training,
+        and a bound to compare with. The maps are read once and need not fit in memory together.
 
         Args:
-            stacked_maps: iterable of arrays `(..., classes * num_filters)`, whole maps or a choice of their cells.
+            stacked_maps: Iterable of arrays `(..., classes * num_filters)`: whole maps, or some of
+                their cells.
 
         Returns:
-            the fitted components; `variance_kept` says how much of the maps they hold.
+            The fitted components; `variance_kept` is the share of the maps' variance in them.
 
         Raises:
-            ValueError: with no more cells than channels, more filters than channels, or another number of channels.
+            ValueError: If there are not more cells than channels, the encoder has more filters than
+                channels, or the maps have another number of channels.
         """
         channels = self.num_filters * len(self.classes)
         moments = pca.StreamingMoments(channels)
@@ -299,12 +333,13 @@ class AnchorNet(keras.Model):
         """Evens out the descriptors of all classes and the class-agnostic one.
 
         Args:
-            batches: iterable of `(linear_responses, class_index)`: responses `(n, ..., classes * num_filters)` as
-                `linear_responses` gives them, whole or a choice of their cells, of images of objects, and the class
-                `(n,)` of each. Every class must come.
+            batches: Iterable of `(linear_responses, class_index)`. The responses,
+                `(n, ..., classes * num_filters)`, are what `linear_responses` returns for images of
+                objects, or some of their cells; `class_index`, `(n,)`, holds the class of each
+                image. Every class must occur.
 
         Raises:
-            ValueError: where a class never came.
+            ValueError: If a class does not occur.
         """
         code = pca.StreamingMoments(self.latent_filters)
         own = [pca.StreamingMoments(self.num_filters) for _ in self.classes]
@@ -327,11 +362,11 @@ class AnchorNet(keras.Model):
         """Changes the strength of the maps that even out the descriptors.
 
         Args:
-            strength: float from 0 (the paper's descriptors) to 0.5, see `Equalizer`.
+            strength: float. From 0 (the paper's descriptors) to 0.5, see `Equalizer`.
 
         Raises:
-            ValueError: If it is out of range, or the maps were fitted with strength 0, which
-                leaves nothing to start from.
+            ValueError: If it is out of range, or the maps were fitted with strength 0, from which
+                no other strength can be computed.
         """
         for equalizer in (self.code_equalizer, *self.bank_equalizers):
             equalizer.change_strength(strength)
@@ -345,18 +380,22 @@ class AnchorNet(keras.Model):
         dtype: str = "float32",
         record: dict | None = None,
     ) -> None:
-        """Writes `config.json`, `heads.npz` and, where it is needed, `trunk.npz`: all of them or nothing.
+        """Writes the model to a folder: `config.json`, `heads.npz` and, if needed, `trunk.npz`.
+
+        The folder appears only when all of its files are written.
 
         Args:
-            folder: path that does not exist yet.
-            include_trunk: whether to write the trunk (94 MB); None writes it unless it is the ImageNet one.
-            dtype: of the kernels in `heads.npz`, `"float32"` or `"float16"`; statistics and biases stay float32.
+            folder: Path that does not exist yet.
+            include_trunk: bool. Whether to write the trunk (94 MB); None to write it unless it is
+                the ImageNet trunk.
+            dtype: dtype of the kernels in `heads.npz`, `"float32"` or `"float16"`; statistics and
+                biases stay float32.
             record: JSON values to keep in `config.json`, such as the configuration of the training.
 
         Raises:
-            FileExistsError: where the folder exists.
-            ValueError: for another dtype, kernels too large for it, or `include_trunk=False` with a trunk that is not
-                the ImageNet one.
+            FileExistsError: If the folder exists.
+            ValueError: If the dtype is unknown or cannot hold the kernels, or the trunk is left out
+                although it is not the ImageNet trunk.
         """
         anchornet_folder.write(self, folder, include_trunk, dtype, record)
 
@@ -368,7 +407,7 @@ class AnchorNet(keras.Model):
         return keras.KerasTensor(self.compute_output_shape(images.shape), dtype=self.compute_dtype)
 
     def options(self) -> dict:
-        """Returns the arguments that make a model like this one, as JSON values; the weights are not among them."""
+        """Returns the arguments that make a model like this one, except weights, as JSON values."""
         size = self.image_size
         return {
             "classes": list(self.classes),
@@ -402,12 +441,15 @@ def _check_banks(banks: Sequence[BankFile], pca_digest: str) -> None:
     names = [file.class_name for file in banks]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ValueError(f"Expected one bank a class. Received: several of {', '.join(twice)}")
+        raise ValueError(f"Expected one bank per class. Received: several of {', '.join(twice)}")
     shapes = {file.class_name: file.arrays["kernel"].shape for file in banks}
     if len(set(shapes.values())) > 1:
-        raise ValueError(f"Expected banks with filters of one shape and number. Received: {shapes}")
+        raise ValueError(
+            f"Expected banks whose filters have the same shape and number. Received: {shapes}"
+        )
     others = {file.class_name: file.pca_digest for file in banks if file.pca_digest != pca_digest}
     if others:
         raise ValueError(
-            f"Expected banks trained on the PCA {pca_digest}; give theirs as `projections`. Received: {others}"
+            f"Expected banks trained on the PCA {pca_digest}; pass their own PCA as `projections`. "
+            f"Received: {others}"
         )

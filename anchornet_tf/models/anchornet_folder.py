@@ -1,4 +1,4 @@
-"""An AnchorNet as a folder: its configuration, its heads, and its trunk where that is not the ImageNet one."""
+"""An AnchorNet as a folder: its configuration, its heads, and its trunk if not the ImageNet one."""
 
 import dataclasses
 import hashlib
@@ -12,7 +12,7 @@ import numpy as np
 from anchornet_tf.trunks.backbone import TAP_NAMES, Backbone
 from anchornet_tf.utils import files
 
-# Of Keras' ImageNet ResNet50 without its top: which trunk a folder without one means.
+# Digest of Keras' ImageNet ResNet50 without its top: the trunk of folders that hold none.
 IMAGENET_DIGEST = "61001ca9c1728ade"
 
 _FORMAT = "anchornet_tf.AnchorNet/1"
@@ -25,9 +25,9 @@ class Contents:
     """What a folder holds.
 
     Attributes:
-        options: arguments of `AnchorNet`.
-        heads: array of each variable above the trunk, by name.
-        trunk: path of the trunk's weights, or None for the ImageNet ones.
+        options: Arguments of `AnchorNet`.
+        heads: The array of each variable above the trunk, by name.
+        trunk: Path of the trunk's weights, or None for those of ImageNet.
     """
 
     options: dict
@@ -40,11 +40,11 @@ def write(
 ) -> None:
     """Writes a model: see `AnchorNet.save_to_preset`."""
     if dtype not in _DTYPES:
-        raise ValueError(f"Expected a dtype of {', '.join(_DTYPES)}. Received: {dtype!r}")
+        raise ValueError(f"`dtype` must be one of {', '.join(_DTYPES)}. Received: {dtype!r}")
     replaceable = is_imagenet(model.backbone)
     if include_trunk is False and not replaceable:
         raise ValueError(
-            "Expected the ImageNet trunk where the trunk is left out: another one would be lost. "
+            "Expected the ImageNet trunk with `include_trunk=False`, as any other would be lost. "
             "Received: include_trunk=False with other weights"
         )
     include_trunk = not replaceable if include_trunk is None else include_trunk
@@ -57,7 +57,7 @@ def write(
     }
     with files.atomic_folder(folder) as temporary:
         (temporary / _CONFIG).write_text(json.dumps(config, indent=2) + "\n")
-        # Half precision is chosen where size matters.
+        # Whoever chooses half precision wants a small file.
         save = np.savez_compressed if dtype == "float16" else np.savez
         save(temporary / _HEADS, **heads)
         if include_trunk:
@@ -65,10 +65,11 @@ def write(
 
 
 def read(folder: str | os.PathLike) -> Contents:
-    """Reads a folder, but not its trunk.
+    """Reads a folder, except for its trunk.
 
     Raises:
-        FileNotFoundError, ValueError: where there is no such folder, or it holds something else.
+        FileNotFoundError: If there is no such folder.
+        ValueError: If it holds something else.
     """
     folder = pathlib.Path(folder)
     if not (folder / _CONFIG).is_file():
@@ -90,10 +91,10 @@ def read(folder: str | os.PathLike) -> Contents:
 
 
 def fill(model, contents: Contents) -> None:
-    """Gives the heads of a folder to a model that was made with its options and trunk.
+    """Assigns the heads of a folder to a model that was made with its options and trunk.
 
     Raises:
-        ValueError: where arrays are missing or have other shapes; the model keeps its values then.
+        ValueError: If arrays are missing or have other shapes; the model is then unchanged.
     """
     variables = _head_variables(model)
     expected = {name: tuple(variable.shape) for name, variable in variables.items()}
@@ -111,7 +112,7 @@ def fill(model, contents: Contents) -> None:
 
 
 def is_imagenet(backbone: Backbone) -> bool:
-    """Tells whether a trunk has Keras' ImageNet weights, unchanged."""
+    """Returns whether a trunk has Keras' ImageNet weights, unchanged."""
     return digest(trunk_arrays(backbone)) == IMAGENET_DIGEST
 
 
@@ -134,7 +135,7 @@ def digest(arrays: dict[str, np.ndarray]) -> str:
 
 
 def _head_variables(model) -> dict:
-    """Returns every variable above the trunk under the name that it has in `heads.npz`."""
+    """Returns every variable above the trunk, by its name in `heads.npz`."""
     projections = zip(TAP_NAMES, model.hypercolumn_layer.projections, strict=True)
     layers = {f"pca/{name}": projection for name, projection in projections}
     layers |= {f"bank/{name}": model.bank(name) for name in model.classes}
@@ -151,7 +152,8 @@ def _head_variables(model) -> dict:
 
 def _stored(name: str, variable, dtype: str) -> np.ndarray:
     array = np.asarray(variable, np.float32)
-    # A variance is the small difference of a square and a squared mean, which half precision would drown.
+    # A variance is the small difference between a mean square and a squared mean, which half
+    # precision would lose.
     if not name.endswith("kernel"):
         return array
     with np.errstate(over="ignore"):

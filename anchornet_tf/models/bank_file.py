@@ -1,4 +1,4 @@
-"""A trained bank of one class as a file."""
+"""The trained bank of one class, as a file."""
 
 import dataclasses
 import json
@@ -22,10 +22,12 @@ class BankFile:
 
     Attributes:
         class_name: str.
-        arrays: kernel `(3, 3, depth, filters)`, bias, running_mean and running_square `(filters,)`.
-        pca_digest: str, identifies the projections that the filters expect.
-        record: dict, the configuration of the training.
-        equalizer: `(filters, filters)`, evens out the whitened responses, see `Equalizer`; None for the identity.
+        arrays: `kernel` `(3, 3, depth, filters)`, `bias`, `running_mean` and `running_square`
+            `(filters,)`.
+        pca_digest: str. Identifies the projections that the filters expect.
+        record: dict. The configuration of the training.
+        equalizer: `(filters, filters)` map that evens out the whitened responses (see `Equalizer`),
+            or None for the identity.
     """
 
     class_name: str
@@ -36,16 +38,16 @@ class BankFile:
 
     @classmethod
     def of(cls, bank: AnchorBank, class_name: str, pca_digest: str, record: dict) -> "BankFile":
-        """Takes the values of a layer."""
+        """Returns a bank with the values of a layer."""
         arrays = {name: np.asarray(getattr(bank, name)) for name in _ARRAYS}
         return cls(class_name, arrays, pca_digest, record)
 
     def calibrated(self, mean: np.ndarray, covariance: np.ndarray) -> "BankFile":
-        """Returns the bank with statistics and an equalizer that fit its linear responses to images of its class.
+        """Returns the bank with statistics and an equalizer that fit images of its class.
 
         Args:
-            mean: `(filters,)`, of the responses.
-            covariance: `(filters, filters)`.
+            mean: `(filters,)` mean of its linear responses to such images.
+            covariance: `(filters, filters)` covariance of these responses.
         """
         variance = np.diag(covariance)
         deviation = np.sqrt(np.maximum(variance, VARIANCE_FLOOR))
@@ -72,7 +74,10 @@ class BankFile:
 
         Args:
             equalization: float. Strength of the map that evens out the responses, see `Equalizer`;
-                None for what the bank was saved with.
+                None for the strength that the bank was saved with.
+
+        Raises:
+            ValueError: If the bank cannot be equalized with that strength.
         """
         bank = self.bank("whitened")
         if self.equalizer is None:
@@ -86,7 +91,7 @@ class BankFile:
         return lambda taps: equalizer(bank(taps))
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes a `.npz` file, whole or not at all."""
+        """Writes the bank to a `.npz` file, which appears only when it is complete."""
         about = {
             "class_name": self.class_name,
             "pca_digest": self.pca_digest,
@@ -100,15 +105,16 @@ class BankFile:
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "BankFile":
-        """Reads what `save` wrote.
+        """Reads a file that `save` wrote.
 
         Raises:
-            FileNotFoundError, ValueError: where there is no such file, or it is something else.
+            FileNotFoundError: If there is no such file.
+            ValueError: If it is something else.
         """
         path = pathlib.Path(path)
         if not path.is_file():
             raise FileNotFoundError(
-                f"Expected the file of a bank made by `python -m trainers.stage1`. Received: {path}"
+                f"Expected a bank that `python -m trainers.stage1` wrote. Received: {path}"
             )
         try:
             with np.load(path) as archive:
@@ -117,6 +123,7 @@ class BankFile:
                 equalizer = archive[_EQUALIZER] if _EQUALIZER in archive.files else None
         except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
             raise ValueError(
-                f"Expected the file of a bank made by `python -m trainers.stage1` ({error}). Received: {path}"
+                f"Expected a bank that `python -m trainers.stage1` wrote ({error}). "
+                f"Received: {path}"
             ) from error
         return cls(arrays=arrays, equalizer=equalizer, **about)

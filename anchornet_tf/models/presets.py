@@ -1,14 +1,14 @@
-"""Where models lie: those that come with the package by name, and folders of one's own.
+"""Finds models: those that come with the package, by name, and the user's own, by folder.
 
-Needs no TensorFlow: `AnchorNet.from_preset` loads what is found here.
+This module needs no TensorFlow. `AnchorNet.from_preset` loads what it finds.
 """
 
 import os
 import pathlib
 
-# What is used where no model is named.
+# The model that is used if none is named.
 DEFAULT = "voc20"
-# A preset is a folder of `AnchorNet.save_to_preset` in here; its name is the folder's.
+# Each preset is a folder in here that `AnchorNet.save_to_preset` wrote, named after the preset.
 _PRESETS = pathlib.Path(__file__).with_name("presets")
 _CONFIG = "config.json"
 
@@ -23,7 +23,7 @@ def find(preset: str | os.PathLike) -> pathlib.Path:
 
     Args:
         preset: The name of a preset, or a folder that `AnchorNet.save_to_preset` wrote. A folder
-            goes before a preset of the same name.
+            takes precedence over a preset of the same name.
 
     Raises:
         ValueError: If it is neither.
@@ -35,11 +35,11 @@ def find(preset: str | os.PathLike) -> pathlib.Path:
         return _PRESETS / str(preset)
     raise ValueError(
         "Expected a folder that `AnchorNet.save_to_preset` wrote (with config.json and heads.npz) "
-        f"or a preset of {', '.join(preset_names()) or 'none: no preset is installed'}. "
+        f"or the name of a preset: {', '.join(preset_names()) or 'no preset is installed'}. "
         f"Received: {str(preset)!r}"
     )
 
 
 def is_shipped(preset: str | os.PathLike) -> bool:
-    """Tells whether `find` would return a model that comes with the package."""
+    """Returns whether `find` would return a model that comes with the package."""
     return str(preset) in preset_names() and find(preset) == _PRESETS / str(preset)

@@ -1,4 +1,4 @@
-"""From images to the projected, normalised taps that the banks consume."""
+"""Computes the projected, normalised taps of images, which the banks work on."""
 
 import keras
 import numpy as np
@@ -13,8 +13,14 @@ class TapExtractor:
     """The frozen part of the network: trunk and PCA.
 
     Args:
-        backbone: `Backbone`, or the `weights` argument to make one.
-        projections: `HypercolumnPCA`, a `Hypercolumn` to share, or None for the PCA that comes with the package.
+        backbone: A `Backbone`, or the `weights` to make one with.
+        projections: A `HypercolumnPCA`, a `Hypercolumn` to share, or None for the PCA that comes
+            with the package.
+
+    Attributes:
+        backbone: The trunk.
+        hypercolumn: The layer that projects and normalises its taps.
+        pca_digest: str. Identifies the PCA; None for a shared `Hypercolumn`.
     """
 
     def __init__(
@@ -24,7 +30,7 @@ class TapExtractor:
     ):
         self.backbone = backbone if isinstance(backbone, keras.layers.Layer) else Backbone(backbone)
         if isinstance(projections, Hypercolumn):
-            # A layer that others may go on training is no fixed PCA.
+            # Others may go on training a shared layer, so its PCA is not fixed.
             self.hypercolumn, self.pca_digest = projections, None
         else:
             projections = projections or pca.shipped()
@@ -37,11 +43,11 @@ class TapExtractor:
         )
 
     def taps(self, images) -> tuple[tf.Tensor, ...]:
-        """Returns the projected taps of `(batch, height, width, 3)` images; for use inside graphs."""
+        """Returns the projected taps of `(batch, height, width, 3)` images, for use in graphs."""
         return tuple(
             tf.stop_gradient(tap) for tap in self.hypercolumn.project(self.backbone(images))
         )
 
     def __call__(self, images) -> tuple[np.ndarray, ...]:
-        """As `taps`, compiled, from and to arrays."""
+        """Returns what `taps` returns, as arrays, from a compiled function."""
         return tuple(tap.numpy() for tap in self._compiled(tf.cast(images, tf.float32)))

@@ -1,1 +1,1 @@
-"""Measures of correspondence: what a flow or a set of box matches is worth against ground truth."""
+"""Runs benchmarks: every descriptor with every matcher, scored against ground truth."""

@@ -1,4 +1,7 @@
-"""How far figures would move with other pairs: resampling within groups, the same for every row of a table."""
+"""Bootstrap intervals: how far figures would move with other pairs.
+
+The same resamples serve every row of a table, so that rows can be compared pair by pair.
+"""
 
 import warnings
 
@@ -12,16 +15,23 @@ _SMALLEST_STRATUM = 5  # pairs
 
 
 class Resampling:
-    """Weights of the pairs in resampled benchmarks, drawn once.
+    """The weights of the pairs in resampled benchmarks, drawn once.
 
     Args:
         benchmark: Benchmark.
-        num_samples: int. How many; 0 for no intervals.
+        num_samples: int. The number of resamples; 0 for no intervals.
         seed: int.
-        unit: what is drawn with replacement within each group (from all groups together where they are small):
-            `"pairs"`, or `"images"`, of which a pair is there as often as the product of its two. Pairs of a set
-            share images, so that intervals over pairs are too narrow where the question is other images.
-        confidence: float, the share of resamples that intervals hold.
+        unit: What is drawn with replacement, within each group (or among all pairs if a group is
+            small). `"pairs"`, or `"images"`: then the weight of a pair is the number of times that
+            its source was drawn, times that of its target. Pairs share images, so intervals over
+            pairs are too narrow to say what other images would give.
+        confidence: float. The share of resamples that an interval contains.
+
+    Attributes:
+        groups: The indices of the pairs of each group, by name.
+
+    Raises:
+        ValueError: If `unit` is unknown or a number is out of range.
     """
 
     def __init__(
@@ -36,7 +46,7 @@ class Resampling:
             raise ValueError(f"`unit` must be one of {UNITS}. Received: unit={unit!r}")
         if num_samples < 0 or not 0 < confidence < 1:
             raise ValueError(
-                "`num_samples` must not be negative and `confidence` lie between 0 and 1. "
+                "`num_samples` must be at least 0 and `confidence` between 0 and 1. "
                 f"Received: num_samples={num_samples}, confidence={confidence}"
             )
         self.groups: dict[str, np.ndarray] = {}
@@ -48,7 +58,7 @@ class Resampling:
         rng = np.random.default_rng(seed)
         draw = _pair_weights if unit == "pairs" else _image_weights
         strata = list(self.groups.values())
-        # A group of one pair is the same in every resample, as if it were known without an error.
+        # A group of one pair is the same in every resample, as if its score had no error at all.
         if min(map(len, strata)) < _SMALLEST_STRATUM:
             strata = [np.arange(len(benchmark.pairs))]
         self._weights = np.empty((num_samples, len(benchmark.pairs)))
@@ -64,7 +74,7 @@ class Resampling:
         }
 
     def value(self, score: Score) -> float:
-        """Returns the score over all groups, as the protocol averages."""
+        """Returns the score over all groups, averaged as the protocol says."""
         if self._average == "pairs":
             return float(score.value(np.ones(len(score.numerators))))
         return float(_mean(list(self.group_values(score).values()), axis=0))
@@ -80,7 +90,7 @@ class Resampling:
         return _mean(values, axis=0)
 
     def interval(self, samples: np.ndarray) -> tuple[float, float] | None:
-        """Returns the ends of the interval, or None without resamples that count."""
+        """Returns the ends of the interval, or None if no resample has a score."""
         samples = samples[np.isfinite(samples)]
         if not len(samples):
             return None
@@ -114,7 +124,7 @@ def _image_weights(pairs, num_samples, rng) -> np.ndarray:
 
 
 def _mean(values, axis) -> np.ndarray:
-    """Mean of the groups that count."""
+    """Returns the mean over groups that have a score; NaN if none has."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return np.nanmean(values, axis=axis)

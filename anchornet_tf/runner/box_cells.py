@@ -1,7 +1,7 @@
 """The box matchers of the grid: descriptors once per image, similarities once per pair of images.
 
-Every step is one of `ProposalFlowMatcher`. Those that need the features happen in the calling
-process; the rest takes plain arrays, so that a pool of processes can do it.
+All steps are those of `ProposalFlowMatcher`. The steps that need the features run in the calling
+process; the others take plain arrays, so that a pool of processes can run them.
 """
 
 import collections
@@ -21,7 +21,7 @@ class BoxedImage(NamedTuple):
     """An image with features and boxes.
 
     Attributes:
-        key: tells images apart.
+        key: str. Identifies the image.
         features: FeatureMap.
         boxes: `(n, 4)`.
     """
@@ -32,10 +32,10 @@ class BoxedImage(NamedTuple):
 
 
 class DescriptorMemory:
-    """Descriptors of each image's boxes, computed once as long as they fit.
+    """Computes the descriptors of each image's boxes and keeps as many as fit in memory.
 
     Args:
-        memory_limit: int. Bytes to keep; the least recently used descriptors go first.
+        memory_limit: int. Bytes to keep; the least recently used descriptors are dropped first.
     """
 
     def __init__(self, memory_limit: int):
@@ -46,8 +46,8 @@ class DescriptorMemory:
         """Returns two images with the similarities of their boxes.
 
         Args:
-            matcher: describes and compares the boxes. Any matcher of the same `similarity_options`
-                can go on with the result.
+            matcher: Describes and compares the boxes. Any matcher with the same
+                `similarity_options` can match the returned pair.
             source: BoxedImage.
             target: BoxedImage.
         """
@@ -78,12 +78,12 @@ def match_pair(
 
     Args:
         pair: BoxPair.
-        matchers: matchers of the same `similarity_options`, by name.
-        source_image: uint8 `(height, width, 3)`, for the smoothing of the flow.
+        matchers: Matchers with the same `similarity_options`, by name.
+        source_image: uint8 `(height, width, 3)`. Guides the smoothing of the flow.
         with_flow: bool. Whether to make the dense flows too, which takes longer than the matching.
 
     Returns:
-        Matches and flow (None if it was not asked for) of each matcher, by name.
+        The matches and the flow (None without `with_flow`) of each matcher, by name.
     """
     results = {}
     for name, matcher in matchers.items():
@@ -93,5 +93,5 @@ def match_pair(
 
 
 def is_box_matcher(name: str) -> bool:
-    """Tells whether a matcher works on boxes."""
+    """Returns whether a matcher works on boxes."""
     return name in ALGORITHMS

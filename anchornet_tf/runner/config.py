@@ -1,4 +1,4 @@
-"""What an evaluation is. Needs no TensorFlow, so that `--help` answers at once."""
+"""The configuration of an evaluation. Needs no TensorFlow, so that `--help` answers at once."""
 
 import dataclasses
 import os
@@ -16,9 +16,9 @@ Path = str | os.PathLike
 class Evaluation:
     """What to evaluate, and where to write it.
 
-    The help texts of the fields say what each is; `python -m anchornet_tf.evaluate --help` shows
-    them. `options` hold further options of descriptors and matchers by name, with the prefix
-    `NAME.` where one is meant for one of them alone.
+    The help text of each field describes it; `python -m anchornet_tf.evaluate --help` shows them
+    all. `options` holds further options of descriptors and matchers, by name; an option with the
+    prefix `NAME.` reaches only the descriptor or matcher NAME.
     """
 
     benchmark: str = option(
@@ -102,7 +102,7 @@ class Evaluation:
 
     @property
     def benchmark_options(self) -> dict:
-        """Arguments of the benchmark's reader, those alone that were given."""
+        """The arguments of the benchmark's reader that were given."""
         names = ("subset", "split", "cross_category", "num_pairs")
         given = {name: getattr(self, name) for name in names}
         if "seed" in BENCHMARKS.options(self.benchmark):

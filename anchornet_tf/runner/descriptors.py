@@ -1,4 +1,4 @@
-"""The descriptors of an evaluation: made once each, per class where there is a bank per class."""
+"""The descriptors of an evaluation, each made once, or once per class if each class has a bank."""
 
 import functools
 import hashlib
@@ -17,15 +17,16 @@ class Descriptors:
     """Makes descriptors by name.
 
     Args:
-        options: The options of each descriptor by its name; they go before the arguments below.
+        options: The options of each descriptor, by its name. They take precedence over the
+            arguments below.
         model: Folder of an AnchorNet or name of a preset, for `"anchornet"` and
-            `"anchornet-class"`. The default preset if there is neither a model nor banks.
+            `"anchornet-class"`. The default preset is used if neither a model nor banks are given.
         banks: Folder of `<class>.npz` banks as `trainers.stage1` writes them, for
             `"anchornet-class"` without a model.
-        image_size: int or None. What networks resize images to, see `DeepDescriptor`.
+        image_size: int or None. The size that networks resize images to, see `DeepDescriptor`.
 
     Raises:
-        ValueError: If there is no such model, or options name another one than `model`.
+        ValueError: If there is no such model, or an option names a model other than `model`.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class Descriptors:
         for own in self._given.values():
             if model is not None and own.get("model", model) != model:
                 raise ValueError(
-                    "Expected one model, as an argument or as an option. "
+                    "Expected one model, either as an argument or as an option. "
                     f"Received: {model} and {own['model']}"
                 )
         if not (model or banks) and presets.DEFAULT in presets.preset_names():
@@ -56,8 +57,8 @@ class Descriptors:
             classes: The classes of the images that it will describe.
 
         Raises:
-            FileNotFoundError, ValueError: If the descriptor needs a model or a bank that is not
-                there.
+            FileNotFoundError: If the banks of some classes are missing.
+            ValueError: If the descriptor needs a model or banks and none are given.
         """
         if not self._is_trained(feature) or "bank" in self._options(feature):
             return
@@ -78,7 +79,7 @@ class Descriptors:
                 )
 
     def depends_on_class(self, feature: str) -> bool:
-        """Tells whether images of different classes get different descriptors."""
+        """Returns whether images of different classes get different descriptors."""
         return feature == _OF_CLASS and not {"bank", "class_name"} & self._options(feature).keys()
 
     def describe(self, feature: str, class_name: str | None) -> Descriptor:
@@ -86,7 +87,7 @@ class Descriptors:
 
         Args:
             feature: Name of a descriptor.
-            class_name: The class of the images, for those that depend on it.
+            class_name: The class of the images, for descriptors that depend on it.
         """
         return self._made(feature, class_name if self.depends_on_class(feature) else None)
 
@@ -94,7 +95,7 @@ class Descriptors:
     def _made(self, feature, class_name):
         options = self._options(feature)
         if isinstance(options.get("model"), str | os.PathLike):
-            # Loaded here, once for all classes.
+            # The model is loaded here, once for all classes.
             options["model"] = self._loaded(options["model"], options.pop("equalization", None))
         if class_name is not None:
             if "model" in options:
@@ -110,7 +111,7 @@ class Descriptors:
         return AnchorNet.from_preset(model, equalization=equalization)
 
     def identity(self, feature: str) -> dict:
-        """Returns what makes the features what they are: options, and digests of the weights."""
+        """Returns what the features depend on: the options, and a digest of the weights."""
         identity = {name: repr(value) for name, value in self._given.get(feature, {}).items()}
         if "image_size" in DESCRIPTORS.options(feature):
             identity.setdefault("image_size", repr(self._image_size))
@@ -119,7 +120,7 @@ class Descriptors:
         return identity
 
     def _options(self, feature: str) -> dict:
-        """Returns what a descriptor is made with, but for the bank or the name of a class."""
+        """Returns the options of a descriptor, except for the bank or the name of a class."""
         options = dict(self._given.get(feature, {}))
         if "image_size" in DESCRIPTORS.options(feature):
             options.setdefault("image_size", self._image_size)

@@ -23,18 +23,19 @@ from anchornet_tf.utils.named_options import split_options
 
 
 def evaluate(evaluation: Evaluation, progress: bool = True) -> results.Results:
-    """Runs an evaluation, or what is left of it.
+    """Runs an evaluation, or the rest of one that was stopped.
 
     Args:
         evaluation: Evaluation.
-        progress: bool. Whether to show a bar with the time that is left.
+        progress: bool. Whether to show a progress bar.
 
     Returns:
-        Results, as written to the output folder.
+        The results, as written to the output folder.
 
     Raises:
         FileNotFoundError: If data, a model or a bank is missing.
-        ValueError: If something is unknown or malformed, or the output folder holds results made in another way.
+        ValueError: If something is unknown or malformed, or the output folder holds results of
+            another configuration.
     """
     features, matchers = evaluation.features, evaluation.matchers
     options = split_options(
@@ -92,7 +93,7 @@ def read_benchmark(evaluation: Evaluation) -> Benchmark:
 
 
 def configuration(evaluation: Evaluation) -> dict:
-    """Returns what results depend on, for the record."""
+    """Returns everything that the results depend on, to be stored with them."""
     values = dataclasses.asdict(evaluation) | {"output": str(evaluation.output_folder)}
     for name, value in values.items():
         if isinstance(value, pathlib.PurePath):

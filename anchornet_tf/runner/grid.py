@@ -23,7 +23,7 @@ from anchornet_tf.runner.journal import Journal
 from anchornet_tf.runner.proposal_store import ProposalStore
 
 NO_FEATURES = "-"
-_UNMOVED = "none"  # the matcher that looks at nothing
+_UNMOVED = "none"  # The matcher that looks at nothing.
 MEMORY_LIMIT = 2 * 1024**3
 
 
@@ -32,14 +32,14 @@ class GridOptions:
     """What to run.
 
     Attributes:
-        features: names of descriptors.
-        matchers: names of matchers.
-        measures: of `MEASURES`, or None for those of the benchmark's protocol.
-        num_boxes: int. Proposals per image, for box matchers whose `matcher_options` do not say
+        features: Names of descriptors.
+        matchers: Names of matchers.
+        measures: Some of `MEASURES`, or None for those of the benchmark's protocol.
+        num_boxes: int. Proposals per image, for box matchers whose `matcher_options` have no
             `num_proposals`.
-        matcher_options: the options of each matcher by its name.
-        workers: int. Processes for the box matchers; 0 for none beside this one.
-        memory_limit: int. Bytes of features, and as many of box descriptors, to keep in memory.
+        matcher_options: The options of each matcher, by its name.
+        workers: int. Processes for the box matchers; 0 to run them in this process.
+        memory_limit: int. Bytes of features to keep in memory, and as many of box descriptors.
     """
 
     features: tuple[str, ...]
@@ -53,13 +53,13 @@ class GridOptions:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Cell:
-    """A descriptor with a matcher, and the measures that it is taken by.
+    """One descriptor with one matcher, and how the two are measured.
 
     Attributes:
-        features: name of the descriptor, or `NO_FEATURES`.
-        matcher: name of the matcher.
-        measures: of `MEASURES`.
-        journal: its notes so far.
+        features: Name of the descriptor, or `NO_FEATURES`.
+        matcher: Name of the matcher.
+        measures: Some of `MEASURES`.
+        journal: The notes so far.
     """
 
     features: str
@@ -69,11 +69,11 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """A name for tables, curves and files."""
+        """The name of the cell in tables, plots and files."""
         return self.matcher if self.features == NO_FEATURES else f"{self.matcher}+{self.features}"
 
     def lacks(self, pair: Pair) -> bool:
-        """Tells whether the pair has still to be matched."""
+        """Returns whether the pair has yet to be matched."""
         notes = [pair_measures.NOTE_OF[measure] for measure in self.measures]
         return not self.journal.has(pair.name, notes)
 
@@ -85,11 +85,16 @@ class Grid:
         benchmark: Benchmark.
         descriptors: Descriptors.
         options: GridOptions.
-        folder: where journals are kept. A later run with the same folder goes on where this one ended.
+        folder: Where journals are kept. A later run with the same folder continues where this one
+            ended.
         boxes: ProposalStore, or None for one in the cache folder.
 
+    Attributes:
+        cells: One `Cell` for each descriptor and matcher that go together.
+
     Raises:
-        ValueError, FileNotFoundError: If something is unknown or missing; found before any work is done.
+        FileNotFoundError: If a bank is missing.
+        ValueError: If something is unknown or does not go together.
     """
 
     def __init__(
@@ -130,7 +135,7 @@ class Grid:
                 for pair in self.benchmark.pairs:
                     if pair.source.class_name != pair.target.class_name:
                         raise ValueError(
-                            f"{feature} describes the images of one class: it cannot match two. "
+                            f"Expected pairs within one class: {feature} cannot match two. "
                             f"Received: {pair.source.class_name} and {pair.target.class_name}"
                         )
 
@@ -158,10 +163,10 @@ class Grid:
                 yield Cell(feature, matcher, measures, journal)
 
     def run(self, progress: bool = True) -> list[Cell]:
-        """Matches what is not matched yet.
+        """Matches the pairs that are not matched yet.
 
         Args:
-            progress: bool. Whether to show a bar with the time that is left.
+            progress: bool. Whether to show a progress bar.
 
         Returns:
             The cells, complete.
@@ -198,7 +203,7 @@ class Grid:
         return matcher(*maps, source_image=images[0], target_image=images[1], **extra)
 
     def _batches(self, feature: str) -> Iterator[tuple[str | None, Sequence[Pair]]]:
-        """Splits pairs by class for descriptors that depend on it."""
+        """Yields the pairs of each class for a descriptor that depends on it, else all pairs."""
         if not self._descriptors.depends_on_class(feature):
             yield None, self.benchmark.pairs
             return
@@ -226,7 +231,7 @@ class Grid:
             self._boxes.prepare(found, matcher, pool, len(images), progress)
 
     def _grouped(self, cells, options) -> list[list[Cell]]:
-        """Puts cells together whose box matchers have the same options of some kind."""
+        """Groups cells whose box matchers agree in the attribute named `options`."""
         groups: dict[tuple, list[Cell]] = {}
         for cell in cells:
             groups.setdefault(getattr(self._matchers[cell.matcher], options), []).append(cell)
@@ -304,7 +309,7 @@ class Grid:
 
 
 def _blank(images) -> list[FeatureMap]:
-    """Describes nothing but the images' sizes."""
+    """Returns empty feature maps, which hold only the sizes of the images."""
     return [FeatureMap(np.zeros((1, 1, 1), np.float32), image.shape[:2]) for image in images]
 
 
@@ -316,7 +321,10 @@ def _now(function, *arguments) -> concurrent.futures.Future:
 
 @contextlib.contextmanager
 def _processes(workers: int):
-    """Yields a pool of fresh processes, or None for no workers; waiting work is dropped when the block fails."""
+    """Yields a pool of fresh processes, or None without workers.
+
+    Work that is still waiting when the block ends is dropped.
+    """
     if workers < 1:
         yield None
         return

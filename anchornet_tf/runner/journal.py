@@ -1,4 +1,4 @@
-"""Results that survive being stopped: a line of JSON for each finished pair, appended as it finishes."""
+"""Results that survive an interruption: one line of JSON per pair, appended as it finishes."""
 
 import json
 import os
@@ -11,15 +11,18 @@ from anchornet_tf.utils import files
 class Journal:
     """The notes of one cell of the grid, by pair.
 
-    The first line says how they were made, so that notes of another configuration are never mixed in. A line that was
-    cut short by the end of a process is forgotten.
+    The first line holds the configuration, so that notes of another configuration are never mixed
+    in. A last line that was cut short when a process ended is removed.
 
     Args:
-        path: the file; created with its folder where it is not there.
-        header: dict of how the notes are made.
+        path: The file; it is created, with its folder, if it does not exist.
+        header: dict. The configuration that the notes depend on.
+
+    Attributes:
+        records: The notes of each pair, by its name.
 
     Raises:
-        ValueError: If the file holds notes that were made in another way, or is no journal.
+        ValueError: If the file holds notes of another configuration, or is not a journal.
     """
 
     def __init__(self, path: str | os.PathLike, header: Mapping):
@@ -52,21 +55,21 @@ class Journal:
                 key for key in header | self._header if header.get(key) != self._header.get(key)
             )
             raise ValueError(
-                "Expected results of the same configuration in the output folder; name another one, or remove "
-                f"the file to start again. Received: {self._path} with "
+                "Expected results of the same configuration in the output folder; choose another "
+                f"folder, or remove the file to start again. Received: {self._path} with "
                 + ", ".join(
-                    f"{key}={header.get(key)!r} in place of {self._header.get(key)!r}"
+                    f"{key}={header.get(key)!r} instead of {self._header.get(key)!r}"
                     for key in differing
                 )
             )
 
     def add(self, pair: str, notes: Mapping) -> None:
-        """Keeps the notes of a pair; later ones add to earlier ones."""
+        """Stores notes of a pair, beside those that it already has."""
         self._append({"pair": pair, "notes": dict(notes)})
         self._merge(pair, notes)
 
     def has(self, pair: str, keys) -> bool:
-        """Tells whether a pair has all of these notes."""
+        """Returns whether a pair has all of these notes."""
         return all(key in self.records.get(pair, {}) for key in keys)
 
     def _merge(self, pair, notes) -> None:

@@ -2,10 +2,11 @@
 
 Notes are plain numbers, strings and lists, ready for JSON:
 
-* `pck`: `errors`, in pixels of the target, of the keypoints that both images have (None without a match), and
-  `lengths`, what they may be divided by;
+* `pck`: `errors` of the keypoints that both images have, in pixels of the target (None for a
+  keypoint without a match), and `lengths`, the lengths that errors can be divided by;
 * `parts`: `part_iou`, `object_iou` and `has_parts`;
-* `regions`: `distances`, 1 - IoU with the truth of the matches of the active boxes, the surest match first.
+* `regions`: `distances`, 1 - IoU between the match of each active box and its true place, most
+  confident match first.
 """
 
 import numpy as np
@@ -21,15 +22,16 @@ NOTE_OF = {"pck": "errors", "parts": "object_iou", "regions": "distances"}
 
 
 def check_measures(measures) -> tuple[str, ...]:
-    """Returns the names.
+    """Returns the names of measures as a tuple.
 
     Raises:
-        ValueError: If a measure is unknown or there is none.
+        ValueError: If a measure is unknown, or none is given.
     """
     unknown = [name for name in measures if name not in MEASURES]
     if unknown or not measures:
         raise ValueError(
-            f"Measures must be some of {', '.join(MEASURES)}. Received: {', '.join(unknown) or 'none'}"
+            f"Measures must be some of {', '.join(MEASURES)}. "
+            f"Received: {', '.join(unknown) or 'none'}"
         )
     return tuple(measures)
 
@@ -38,13 +40,13 @@ def measure_flow(flow: Flow, pair: Pair, protocol: Protocol, measures) -> dict:
     """Notes how well a dense flow does on a pair.
 
     Args:
-        flow: from the pair's source to its target.
+        flow: The flow from the pair's source to its target.
         pair: Pair.
-        protocol: Protocol of its benchmark.
-        measures: of `"pck"` and `"parts"`; others are left alone.
+        protocol: The protocol of its benchmark.
+        measures: `"pck"`, `"parts"` or both; others are ignored.
 
     Returns:
-        dict, see the module.
+        The notes, see the module.
     """
     notes: dict = {}
     if "pck" in measures:
@@ -57,8 +59,8 @@ def measure_flow(flow: Flow, pair: Pair, protocol: Protocol, measures) -> dict:
 def keypoint_errors(flow: Flow, pair: Pair, protocol: Protocol) -> dict:
     """Notes `errors` and `lengths`.
 
-    The flow is read at the pixel of each keypoint, the nearest one for keypoints beyond the border. Where several
-    target points have a keypoint's name, the nearest one counts.
+    The flow is read at the pixel of each keypoint; a keypoint outside the image reads the nearest
+    pixel inside. If several target points have a keypoint's name, the nearest one counts.
     """
     points, candidates = pair.shared_points()
     moved = flow.transfer_points(points, rounded=True, outside="nearest").astype(np.float64)
@@ -98,13 +100,13 @@ def measure_boxes(pair: Pair, source_boxes, target_boxes, best, confidence, targ
         pair: Pair.
         source_boxes: `(n, 4)` boxes of the source.
         target_boxes: `(m, 4)` boxes of the target.
-        best: `(n,)`, the matched target box of each source box.
+        best: `(n,)` index of the matched target box of each source box.
         confidence: `(n,)`.
         target_size: (height, width) of the target image.
 
     Returns:
-        dict with `distances`: empty where no box is active, or the keypoints that both images have do not span
-        the plane, so that there is no truth to compare with.
+        The note `distances`. It is empty if no box is active, or if there is no ground truth
+        because the keypoints that both images have do not span the plane.
     """
     points, candidates = pair.shared_points()
     targets = candidates[:, 0] if len(candidates) else np.zeros((0, 2))

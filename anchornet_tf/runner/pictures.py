@@ -1,4 +1,4 @@
-"""Pictures of the best, the median and the worst pair of each row, with what became of the keypoints."""
+"""Pictures of the best, the median and the worst pair of each row, with transferred keypoints."""
 
 import os
 import pathlib
@@ -19,11 +19,11 @@ def write_pictures(results: Results, grid: Grid, folder: str | os.PathLike) -> l
 
     Args:
         results: Results.
-        grid: the Grid that they come from.
-        folder: where to put the pictures.
+        grid: The Grid that the results come from.
+        folder: Where to write the pictures.
 
     Returns:
-        Their paths.
+        The paths of the pictures.
     """
     folder = pathlib.Path(folder)
     written = []
@@ -44,7 +44,8 @@ def examples(row: Row) -> list[tuple[str, int, float]]:
     """Chooses pairs by the row's first score.
 
     Returns:
-        (`"best"`, `"median"` or `"worst"`, index of the pair, score), distinct pairs; none where no pair counts.
+        A list of distinct pairs, each as (`"best"`, `"median"` or `"worst"`, index of the pair,
+        score); empty if no pair has a score.
     """
     values = next(iter(row.figures.values())).score.of_pairs()
     known = np.flatnonzero(np.isfinite(values))
@@ -58,7 +59,7 @@ def examples(row: Row) -> list[tuple[str, int, float]]:
 
 
 def draw_pair(pair: Pair, flow: Flow) -> Figure:
-    """Draws both images with the keypoints of the source carried across; without keypoints, sure matches."""
+    """Draws both images and the matches of the source's keypoints, or confident matches if none."""
     points, _ = pair.shared_points()
     height, width = flow.shape
     inside = ((points >= 0) & (points <= [width - 1, height - 1])).all(axis=1)

@@ -1,4 +1,4 @@
-"""Plots of an evaluation: curves over thresholds, bars by group, and the matrix of source and target classes."""
+"""Plots of an evaluation: curves over thresholds, bars by group, matrices of class pairs."""
 
 import os
 import pathlib
@@ -12,15 +12,15 @@ from anchornet_tf.runner.results import Results
 from anchornet_tf.runner.scores import PER_POINT, pck_curve
 from anchornet_tf.utils import files
 
-_PCK_THRESHOLDS = np.arange(1, 61) / 200  # up to 0.3
+_PCK_THRESHOLDS = np.arange(1, 61) / 200  # Up to 0.3.
 _MAX_GROUPS = 40
 
 
 def write_plots(results: Results, folder: str | os.PathLike) -> list[pathlib.Path]:
-    """Writes a picture for each plot that applies.
+    """Writes an image for each plot that applies.
 
     Returns:
-        Their paths.
+        The paths of the images.
     """
     folder = pathlib.Path(folder)
     figures = {
@@ -47,7 +47,7 @@ def write_plots(results: Results, folder: str | os.PathLike) -> list[pathlib.Pat
 
 
 def plot_pcr(results: Results) -> Figure | None:
-    """Draws PCR over the threshold on 1 - IoU; None where no row has regions."""
+    """Draws PCR over the threshold on 1 - IoU; None if no row has regions."""
     thresholds = np.arange(100) / 100
     return _curves(
         results,
@@ -60,18 +60,18 @@ def plot_pcr(results: Results) -> Figure | None:
 
 
 def plot_mean_iou(results: Results) -> Figure | None:
-    """Draws mIoU@k over k; None where no row has regions."""
+    """Draws mIoU@k over k; None if no row has regions."""
 
     def curve(records):
         distances = [record["distances"] for record in records]
-        ranks = [-np.arange(len(pair)) for pair in distances]  # they are in order of confidence
+        ranks = [-np.arange(len(pair)) for pair in distances]  # They are in order of confidence.
         return region_matching.mean_iou_curve(distances, ranks)
 
     return _curves(results, "distances", np.arange(1, 101), curve, "k", "mIoU@k")
 
 
 def plot_pck(results: Results) -> Figure | None:
-    """Draws PCK over its threshold; None where no row has keypoints."""
+    """Draws PCK over its threshold; None if no row has keypoints."""
     inclusive = results.benchmark.protocol.inclusive
     return _curves(
         results,
@@ -84,7 +84,7 @@ def plot_pck(results: Results) -> Figure | None:
 
 
 def plot_groups(results: Results, score: str) -> Figure | None:
-    """Draws a score of every row and group as bars; None for a single group, or too many to read."""
+    """Draws a score of every row and group as bars; None if there is one group or over 40."""
     groups = results.group_names
     rows = [row for row in results.rows if score in row.figures]
     if not rows or not 1 < len(groups) <= _MAX_GROUPS:
@@ -139,7 +139,7 @@ def _curves(
     label: str,
     title: str,
 ) -> Figure | None:
-    """Draws a curve a row: the mean over groups of each group's curve, or that over all pairs."""
+    """Draws one curve per row: the mean of the groups' curves, or the curve over all pairs."""
     rows = [row for row in results.rows if note in row.records[0]]
     if not rows:
         return None

@@ -14,10 +14,10 @@ from anchornet_tf.utils import files
 
 
 class ProposalStore:
-    """Keeps the boxes that matchers propose, in files that are named after the image's pixels.
+    """Keeps the boxes that matchers propose, in files named after a hash of the image's pixels.
 
     Args:
-        folder: where to keep them, or None for the cache folder.
+        folder: Where to keep the files, or None for the cache folder.
     """
 
     def __init__(self, folder: str | os.PathLike | None = None):
@@ -28,7 +28,7 @@ class ProposalStore:
 
         Args:
             image: uint8 `(height, width, 3)`.
-            matcher: proposes the boxes; matchers with the same `proposal_options` share them.
+            matcher: Proposes the boxes; matchers with the same `proposal_options` share them.
         """
         path = self._path(image, matcher)
         if not path.is_file():
@@ -47,10 +47,10 @@ class ProposalStore:
 
         Args:
             images: uint8 images.
-            matcher: proposes the boxes.
-            pool: executor to run on, or None for this process.
+            matcher: Proposes the boxes.
+            pool: Executor to run on, or None to run in this process.
             total: int. The number of images.
-            progress: bool. Whether to show a bar where there is something to do.
+            progress: bool. Whether to show a progress bar if there is something to do.
         """
         waiting: dict[concurrent.futures.Future, pathlib.Path] = {}
         bar = None

@@ -11,14 +11,14 @@ from anchornet_tf.runner.results import Results, Row
 from anchornet_tf.runner.scores import PER_POINT
 from anchornet_tf.utils import files
 
-_MAX_GROUP_COLUMNS = 24  # more groups than that are shown as a matrix, or in the CSV file alone
+_MAX_GROUP_COLUMNS = 24  # More groups are shown as a matrix, or only in the CSV file.
 
 
 def write_tables(results: Results, folder: str | os.PathLike) -> list[pathlib.Path]:
     """Writes `results.json`, `table.csv` and `table.md` into a folder.
 
     Returns:
-        Their paths.
+        The paths of the files.
     """
     folder = pathlib.Path(folder)
     texts = {
@@ -33,7 +33,7 @@ def write_tables(results: Results, folder: str | os.PathLike) -> list[pathlib.Pa
 
 
 def heading(results: Results) -> str:
-    """Returns one line that says what the figures are."""
+    """Returns one line that describes the figures."""
     benchmark = results.benchmark
     parts = [f"{benchmark.name}: {len(benchmark.pairs)} pairs"]
     if benchmark.protocol.average == "groups":
@@ -47,7 +47,7 @@ def heading(results: Results) -> str:
 
 
 def terminal(results: Results) -> str:
-    """Returns the table as aligned text, with what has to be known about it; PCK per point is in the files."""
+    """Returns heading, notes, table and differences as text; PCK per point is only in the files."""
     names = [name for name in results.score_names if not name.endswith(PER_POINT)]
     table = _summary(results, names)
     widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
@@ -63,7 +63,7 @@ def terminal(results: Results) -> str:
 
 
 def markdown(results: Results) -> str:
-    """Returns the summary, a table by groups for each score, and the differences between rows."""
+    """Returns the summary, one table by group per score, and the differences between rows."""
     blocks = [f"# {results.benchmark.name}", heading(results) + "."]
     blocks += [f"Note: {note}." for note in results.benchmark.notes]
     blocks.append(_markdown_table(_summary(results, results.score_names)))
@@ -84,7 +84,7 @@ def markdown(results: Results) -> str:
 
 
 def csv_text(results: Results) -> str:
-    """Returns a line for each row, score and group; the group `all` is the figure of the tables."""
+    """Returns one line per row, score and group; the group `all` has the figures of the tables."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["matcher", "features", "score", "group", "value", "low", "high"])
@@ -115,7 +115,7 @@ def _entry(row: Row, name: str) -> str:
 
 
 def _verdicts(results: Results) -> list[str]:
-    """Says of each two rows whether they differ by more than the noise."""
+    """Returns one line per two rows and score: whether they differ by more than the noise."""
     lines = []
     for difference in results.differences:
         if difference.interval is None or difference.score.endswith(PER_POINT):
@@ -132,7 +132,7 @@ def _verdicts(results: Results) -> list[str]:
 def _number(value: float, name: str) -> str:
     if not math.isfinite(value):
         return "-"
-    # The area under mIoU@k runs to 99, all others to 1.
+    # The area under mIoU@k goes up to 99, all other scores to 1.
     return f"{value:.1f}" if "mIoU" in name else f"{value:.3f}"
 
 

@@ -1,4 +1,4 @@
-"""The figures of an evaluation, gathered: what tables, plots and the JSON file are made from."""
+"""All figures of an evaluation, from which tables, plots and the JSON file are made."""
 
 import dataclasses
 import itertools
@@ -17,9 +17,9 @@ class Figure:
 
     Attributes:
         score: Score.
-        value: float over all groups; NaN where no pair counts.
+        value: float. The score over all groups; NaN if no pair counts.
         interval: (low, high), or None.
-        groups: the value of each group.
+        groups: The value of each group, by name.
     """
 
     score: Score
@@ -30,14 +30,14 @@ class Figure:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Row:
-    """A descriptor with a matcher.
+    """One descriptor with one matcher.
 
     Attributes:
-        features: name of the descriptor.
-        matcher: name of the matcher.
-        name: both in one.
-        records: the notes of each pair.
-        figures: by the names of scores.
+        features: Name of the descriptor.
+        matcher: Name of the matcher.
+        name: Both names, as in `Cell`.
+        records: The notes of each pair.
+        figures: The figures, by the names of scores.
     """
 
     features: str
@@ -49,15 +49,15 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """How much a row is better than another on the same pairs.
+    """How much better one row is than another on the same pairs.
 
     Attributes:
-        better: name of the first row.
-        than: name of the second.
-        score: name of the score.
-        value: float, first minus second.
+        better: Name of the better row.
+        than: Name of the other row.
+        score: Name of the score.
+        value: float. The better row's score minus the other's.
         interval: (low, high), or None.
-        share_above: float, the share of resamples in which the first is better.
+        share_above: float. The share of resamples in which the better row is better.
     """
 
     better: str
@@ -69,7 +69,7 @@ class Difference:
 
     @property
     def is_outside_noise(self) -> bool:
-        """Whether the interval does not hold zero."""
+        """Whether there is an interval and zero lies outside it."""
         return self.interval is not None and not self.interval[0] <= 0 <= self.interval[1]
 
 
@@ -79,10 +79,10 @@ class Results:
 
     Attributes:
         benchmark: Benchmark.
-        normalize_by: what PCK errors are divided by.
-        rows: list of Row.
-        differences: between all rows, for every score that both have.
-        configuration: dict for the record.
+        normalize_by: What PCK errors are divided by.
+        rows: The rows of the table.
+        differences: The differences between any two rows, for every score that both have.
+        configuration: dict. The configuration, stored with the results.
     """
 
     benchmark: Benchmark
@@ -93,7 +93,7 @@ class Results:
 
     @property
     def score_names(self) -> list[str]:
-        """Names of all scores in the order of tables."""
+        """Names of all scores, in the order of the tables."""
         names = dict.fromkeys(name for row in self.rows for name in row.figures)
         return sorted(names, key=lambda name: (not name.startswith("AuC"), name != "IoU"))
 
@@ -103,7 +103,7 @@ class Results:
         return list(dict.fromkeys(pair.group for pair in self.benchmark.pairs))
 
     def as_json(self) -> dict:
-        """Returns everything as plain values; NaN becomes None."""
+        """Returns everything as values for JSON; NaN becomes None."""
         pairs = [
             {
                 "pair": pair.name,
@@ -152,20 +152,24 @@ def gather(
 
     Args:
         benchmark: Benchmark.
-        cells: complete cells of a `Grid`.
-        resampling: Resampling of the benchmark.
-        normalize_by: what PCK errors are divided by, or None for the protocol's own.
-        thresholds: of PCK, or None for the protocol's own.
-        configuration: dict for the record.
+        cells: The complete cells of a `Grid`.
+        resampling: The resampling of the benchmark.
+        normalize_by: What PCK errors are divided by, or None for the protocol's own choice.
+        thresholds: Thresholds of PCK, or None for the protocol's own.
+        configuration: dict. The configuration, stored with the results.
+
+    Returns:
+        Results.
 
     Raises:
-        ValueError: If the benchmark's images do not have what errors should be divided by.
+        ValueError: If the benchmark cannot be normalised by `normalize_by`.
     """
     protocol = benchmark.protocol
     normalize_by = normalize_by or protocol.normalize_by[0]
     if normalize_by not in protocol.normalize_by:
         raise ValueError(
-            f"{benchmark.name} can be normalised by {', '.join(protocol.normalize_by)}. "
+            f"For {benchmark.name}, `normalize_by` must be one of "
+            f"{', '.join(protocol.normalize_by)}. "
             f"Received: {normalize_by!r}"
         )
     rows, samples = [], {}

@@ -1,7 +1,7 @@
-"""From the notes of all pairs to figures: per group, over all, with their intervals.
+"""Computes scores from the notes of all pairs.
 
-A score is a ratio of sums over pairs, so that any re-weighting of the pairs (a bootstrap) gives its
-value by two matrix products.
+A score is a ratio of sums over pairs. Its values under many weightings of the pairs (a bootstrap)
+therefore take only two matrix products.
 """
 
 import dataclasses
@@ -18,13 +18,13 @@ PER_POINT = "per point"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Score:
-    """One figure of one cell.
+    """One score of one cell.
 
     Attributes:
-        name: str, as tables show it.
+        name: str. The name in tables.
         numerators: `(pairs, k)`.
-        denominators: `(pairs, k)`; 0 where a pair does not count.
-        finish: from `(..., k)` ratios (NaN for 0 / 0) to `(...)` values.
+        denominators: `(pairs, k)`; 0 for pairs that do not count.
+        finish: Callable from `(..., k)` ratios (NaN for 0 / 0) to `(...)` values.
     """
 
     name: str
@@ -33,12 +33,12 @@ class Score:
     finish: Callable[[np.ndarray], np.ndarray]
 
     def value(self, weights: np.ndarray) -> np.ndarray:
-        """Returns `(...)`: the figure under weights `(..., pairs)`; NaN where no pair counts."""
+        """Returns the score `(...)` under weights `(..., pairs)`; NaN if no pair counts."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.finish((weights @ self.numerators) / (weights @ self.denominators))
 
     def of_pairs(self) -> np.ndarray:
-        """Returns `(pairs,)`: the figure of each pair alone."""
+        """Returns the score of each pair alone, `(pairs,)`."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.finish(self.numerators / self.denominators)
 
@@ -54,13 +54,13 @@ def scores_of(
 
     Args:
         benchmark: Benchmark.
-        records: the notes of each of its pairs, in their order.
-        measures: those that were taken.
-        normalize_by: what PCK errors are divided by.
-        thresholds: of PCK.
+        records: The notes of each pair, in the benchmark's order.
+        measures: The measures that were taken.
+        normalize_by: What PCK errors are divided by.
+        thresholds: Thresholds of PCK.
 
     Returns:
-        The scores in the order of tables.
+        The scores, in the order of the tables.
     """
     scores = []
     if "regions" in measures:
@@ -73,7 +73,7 @@ def scores_of(
 
 
 def pck_scores(records, normalize_by, thresholds, inclusive) -> list[Score]:
-    """PCK per image (each pair counts the same) and per point (each keypoint counts the same)."""
+    """Returns PCK per image (pairs weigh the same) and per point (keypoints weigh the same)."""
     correct = np.zeros((len(records), len(thresholds)))
     counts = np.zeros(len(records))
     for row, record in enumerate(records):
@@ -96,7 +96,7 @@ def pck_scores(records, normalize_by, thresholds, inclusive) -> list[Score]:
 
 
 def iou_score(benchmark: Benchmark, records) -> Score:
-    """Weighted part IoU; that of the whole object in groups of which no image has parts."""
+    """Returns the weighted part IoU, or the IoU of whole objects in groups without any parts."""
     groups = [pair.group for pair in benchmark.pairs]
     with_parts = {
         group for group, record in zip(groups, records, strict=True) if record["has_parts"]
@@ -108,7 +108,7 @@ def iou_score(benchmark: Benchmark, records) -> Score:
 
 
 def region_scores(records) -> list[Score]:
-    """Areas under the PCR curve and under mIoU@k."""
+    """Returns the areas under the PCR curve and under mIoU@k."""
     areas, counted = np.zeros(len(records)), np.zeros(len(records))
     overlaps, ranked = np.zeros((2, len(records), region_matching.NUM_RANKS))
     for row, record in enumerate(records):
@@ -125,7 +125,7 @@ def region_scores(records) -> list[Score]:
 
 
 def _mean_iou_area(ratios: np.ndarray) -> np.ndarray:
-    """Returns the areas of `(..., ranks)` mean overlaps; NaN without any."""
+    """Returns the areas under curves of `(..., ranks)` mean overlaps; NaN for empty curves."""
     nothing = np.isnan(ratios).all(axis=-1)
     curves = region_matching.mean_iou_of_ranks(ratios)
     return np.where(nothing, np.nan, region_matching.mean_iou_area(curves))
@@ -145,7 +145,7 @@ def _errors(record) -> np.ndarray:
 
 
 def pck_curve(records, normalize_by: str, thresholds, inclusive: bool = False) -> np.ndarray:
-    """Returns `(t,)`: the mean PCK over the pairs at each threshold; NaN without pairs."""
+    """Returns the mean PCK over the pairs at each threshold, `(t,)`; NaN if there are no pairs."""
     shares = [
         correct_points(_errors(record), record["lengths"][normalize_by], thresholds, inclusive)
         for record in records

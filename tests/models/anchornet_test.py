@@ -1,4 +1,4 @@
-"""The whole network: each output against the layers it is made of, both ways of saving, joining banks."""
+"""The whole network: outputs against the layers it is made of, saving, loading, joining banks."""
 
 import json
 
@@ -92,7 +92,7 @@ def test_responses_of_one_class(model, files):
     taps = model.taps(images)
     for response in ("linear", "softplus", "whitened"):
         _close(model.class_responses(images, "cow", response), files[1].bank(response)(taps))
-    # Nothing was evened out yet.
+    # Nothing has been evened out yet.
     _close(model.class_responses(images, "bird"), files[0].bank("whitened")(taps))
 
 
@@ -204,7 +204,7 @@ def test_folder_round_trip_with_its_trunk(model, tmp_path):
 
 @pytest.fixture
 def known_trunk(backbone, monkeypatch):
-    """Lets the random trunk stand for the ImageNet one."""
+    """Makes the random trunk pass for the ImageNet one."""
     digest = anchornet_folder.digest(anchornet_folder.trunk_arrays(backbone))
     monkeypatch.setattr(anchornet_folder, "IMAGENET_DIGEST", digest)
 
@@ -217,7 +217,7 @@ def test_folder_without_the_known_trunk(model, backbone, known_trunk, tmp_path, 
     np.testing.assert_array_equal(loaded(_images()), model(_images()))
     model.save_to_preset(tmp_path / "whole", include_trunk=True)
     assert (tmp_path / "whole" / "trunk.npz").exists()
-    # From here on the random trunk is not the ImageNet one.
+    # From here on the random trunk does not pass for the ImageNet one.
     monkeypatch.setattr(anchornet_folder, "IMAGENET_DIGEST", "other")
     with pytest.raises(ValueError, match="Expected Keras' ImageNet weights.*Received: other"):
         AnchorNet.from_preset(tmp_path / "small", weights=backbone)
@@ -310,11 +310,11 @@ def test_mismatched_banks(files, projections, backbone):
 
 def test_bad_input(model, backbone):
     for classes in ((), ("bird", "bird"), "bird"):
-        with pytest.raises(ValueError, match="Expected different names of classes. Received"):
+        with pytest.raises(ValueError, match="class names, all different. Received"):
             AnchorNet(classes, weights=backbone)
     with pytest.raises(ValueError, match="Received: 'linear'"):
         AnchorNet(CLASSES, gamma="linear", weights=backbone)
-    with pytest.raises(ValueError, match="Expected a class of bird, cow. Received: 'dog'"):
+    with pytest.raises(ValueError, match="class must be one of bird, cow. Received: 'dog'"):
         model.class_responses(_images(), "dog")
     with pytest.raises(ValueError, match="Received: 'relu'"):
         model.class_responses(_images(), "bird", "relu")

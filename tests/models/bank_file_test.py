@@ -1,4 +1,4 @@
-"""A bank's file gives the bank back; other files are refused."""
+"""A bank survives being written to a file and read back; other files are refused."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Models by the name of a preset or by their folder."""
+"""Models are found by the name of a preset or by their folder."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_a_folder(model, installed, monkeypatch):
 
 @pytest.mark.parametrize("name", ["nothing", "empty", ""])
 def test_neither(installed, name):
-    with pytest.raises(ValueError, match=f"a preset of small. Received: '{name}'"):
+    with pytest.raises(ValueError, match=f"name of a preset: small. Received: '{name}'"):
         anchornet_tf.load(name)
 
 

@@ -1,4 +1,4 @@
-"""The extractor gives what trunk and hypercolumn give, and no gradient to them."""
+"""The extractor returns what trunk and hypercolumn return, and passes no gradient to them."""
 
 import numpy as np
 import tensorflow as tf

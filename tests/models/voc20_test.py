@@ -1,4 +1,4 @@
-"""The model that comes with the package: it is whole, and it matches real images better than the hypercolumn."""
+"""The model that comes with the package is complete and matches better than the hypercolumn."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_the_folder_is_whole_and_small():
     assert sum(path.stat().st_size for path in folder.iterdir()) < 20e6
     for name, array in contents.heads.items():
         assert np.isfinite(array).all(), name
-    # Trained: filters of a bank are nearly orthogonal, the code is evened out.
+    # It is trained: the filters of a bank are nearly orthogonal, and the code is evened out.
     kernel = contents.heads["bank/bird/kernel"].astype(np.float32).reshape(-1, 64)
     cosines = np.abs(np.corrcoef(kernel.T) - np.eye(64))
     assert cosines.mean() < 0.02

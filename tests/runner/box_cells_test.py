@@ -1,4 +1,4 @@
-"""Box matches from shared similarities equal those of the matcher itself; proposals are found once."""
+"""Box matches from shared similarities equal the matcher's own; proposals are found once."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_descriptors_are_computed_once_while_they_fit():
         for name in "abc"
     }
     matcher = ProposalFlowMatcher("nam", **OPTIONS)
-    # With room for two, c pushes out a, then a pushes out b: five in all.
+    # The second limit has room for two: c replaces a, a replaces b, and b replaces c.
     for limit, expected in ((10**6, 3), (2000, 5)):
         calls.clear()
         descriptors = box_cells.DescriptorMemory(limit)
@@ -100,7 +100,7 @@ def test_proposals_of_many_images(tmp_path):
 
 
 def test_automatic_proposals_are_kept_under_the_method_that_is_used(tmp_path, monkeypatch):
-    # Boxes of a machine without OpenCV must not pass for selective search on one with it.
+    # Boxes from a machine without OpenCV must not be taken for those of selective search.
     for has_it, method in ((False, "sliding_window"), (True, "selective_search")):
         monkeypatch.setattr(proposals, "_has_selective_search", lambda has_it=has_it: has_it)
         assert ProposalFlowMatcher("nam", 9).proposal_options == (method, 9)
@@ -111,7 +111,7 @@ def _options_of(matcher, options):
 
 
 def _run(tmp_path, workers=0, **options):
-    """Runs two algorithms and returns what the workers were given, as the journals' records."""
+    """Runs two algorithms and returns the records of their journals."""
     small = benchmark(groups=("one",))
     options = {"num_proposals": 40, "proposal_method": "sliding_window"} | options
     folder = tmp_path / "-".join(str(value) for value in options.values())
@@ -186,7 +186,7 @@ def test_processes_get_the_same_options(tmp_path):
 
 
 def _four_quarters(image):
-    """Stands for selective search: boxes of 20 pixels a side in each quarter, at several places."""
+    """Stands in for selective search: 20 x 20 pixel boxes at several places in each quarter."""
     height, width = image.shape[:2]
     corners = np.array([[x, y] for x in range(2, width - 22, 8) for y in range(2, height - 22, 8)])
     return np.concatenate([corners, corners + 19], axis=1).astype(float)

@@ -1,4 +1,4 @@
-"""Which network parts each descriptor of an evaluation is made with."""
+"""The models, banks and options that the descriptors of an evaluation are made with."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from anchornet_tf.runner.descriptors import Descriptors
 
 @pytest.fixture
 def made(monkeypatch):
-    """Records what descriptors are made with, in place of making them."""
+    """Records the arguments of descriptors instead of making them."""
     calls = []
     monkeypatch.setattr(
         DESCRIPTORS, "create", lambda name, **options: calls.append((name, options)) or object()
@@ -42,7 +42,7 @@ def test_the_default_preset_serves_where_nothing_is_named(made, monkeypatch):
     descriptors.check("anchornet", ["car"])
     descriptors.check("anchornet-class", ["car"])
     assert len(descriptors.identity("anchornet")["weights"]) == 16
-    with pytest.raises(ValueError, match="a preset of .*voc20.*Received: 'nothing'"):
+    with pytest.raises(ValueError, match="a preset: .*voc20.*Received: 'nothing'"):
         Descriptors(model="nothing")
 
 
@@ -55,7 +55,7 @@ def test_descriptors_without_a_network_get_their_own_options_alone(made):
 
 
 def test_the_model_of_an_option_is_used(made, tmp_path, monkeypatch):
-    """It was once recorded, and the preset used all the same."""
+    """The option was once recorded while the preset was used."""
     from anchornet_tf.models.anchornet import AnchorNet
 
     monkeypatch.setattr(AnchorNet, "from_preset", lambda *args, **options: (args, options))
@@ -71,7 +71,7 @@ def test_the_model_of_an_option_is_used(made, tmp_path, monkeypatch):
     assert identity["weights"] != Descriptors().identity("anchornet")["weights"]
     with pytest.raises(ValueError, match="Expected one model.* Received: voc20 and "):
         Descriptors({"anchornet": {"model": str(tmp_path)}}, model="voc20")
-    with pytest.raises(ValueError, match="a preset of .*Received: 'nothing'"):
+    with pytest.raises(ValueError, match="a preset: .*Received: 'nothing'"):
         Descriptors({"anchornet": {"model": "nothing"}}).check("anchornet", [])
 
 

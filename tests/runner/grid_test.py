@@ -1,4 +1,4 @@
-"""The grid: every cell once, resumed where it was stopped, the same with and without processes."""
+"""The grid runs every cell once, resumes where it stopped, and gives the same in processes."""
 
 import dataclasses
 import json
@@ -19,7 +19,7 @@ from tests.runner.made_up import PROTOCOL, benchmark
 
 
 class Counting(Descriptors):
-    """Describes pixels by their colours, and counts the images."""
+    """Describes pixels by their colours and lists the images that it described."""
 
     def __init__(self):
         super().__init__()
@@ -65,9 +65,9 @@ def test_cells_features_and_figures(tmp_path):
     cells = _grid(tmp_path, descriptors=descriptors).run(progress=False)
     assert [cell.name for cell in cells] == ["none", "nearest+hc"]
     assert cells[0].measures == ("pck", "parts")  # Regions are for boxes.
-    assert len(descriptors.described) == 6  # Once an image; `none` asks for nothing.
+    assert len(descriptors.described) == 6  # Each image once; `none` needs no features.
     rows = _gather(cells).rows
-    # Content moves by one or two pixels, diagonally: 1.4 or 2.8 pixels over a box of 40.
+    # Content moves diagonally by one or two pixels: an error of 1.4 or 2.8 in a box of 40.
     assert rows[0].figures["PCK@0.05"].value == pytest.approx(4 / 6)
     assert rows[1].figures["PCK@0.05"].value > 0.9
     assert rows[1].figures["IoU"].value > rows[0].figures["IoU"].value
@@ -80,7 +80,7 @@ def test_a_stopped_run_goes_on_and_a_finished_one_does_nothing(tmp_path, monkeyp
 
     def stop_late(self, pair, notes):
         journal_add(self, pair, notes)
-        # In the middle of the second group, with the last matcher.
+        # This is in the middle of the second group, with the last matcher.
         if self.records.keys() >= {small.pairs[8].name} and "nearest" in str(self._path):
             raise KeyboardInterrupt
 
@@ -158,7 +158,8 @@ def test_tables(tmp_path):
     found = _gather(cells, configuration={"intervals": "95 % intervals"})
     text = report.terminal(found)
     assert text.startswith(
-        "made_up: 12 pairs, mean over 2 groups, PCK per image, normalised by bbox_kp, 95 % intervals"
+        "made_up: 12 pairs, mean over 2 groups, PCK per image, normalised by bbox_kp, "
+        "95 % intervals"
     )
     assert "nearest+hc - none, PCK@0.05: +0." in text
     assert "per point" not in text.splitlines()[1]

@@ -1,4 +1,4 @@
-"""Journals survive being stopped at any byte, and are not mixed up."""
+"""Journals survive an interruption at any byte and do not mix configurations."""
 
 import json
 
@@ -39,7 +39,7 @@ def test_every_cut_loses_one_line_at_most(tmp_path):
 def test_other_configurations_are_refused(tmp_path):
     path = tmp_path / "a.jsonl"
     Journal(path, {"matcher": "dsp", "boxes": 500}).add("p", {"errors": []})
-    with pytest.raises(ValueError, match="same configuration.*boxes=500 in place of 1000"):
+    with pytest.raises(ValueError, match="same configuration.*boxes=500 instead of 1000"):
         Journal(path, {"matcher": "dsp", "boxes": 1000})
     path.write_text("hello\n")
     with pytest.raises(ValueError, match="Expected a journal"):

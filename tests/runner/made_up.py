@@ -20,7 +20,7 @@ POINTS = np.array([[10, 10], [50, 10], [10, 30], [50, 30], [30, 20]], float)
 
 
 def annotation(name, shift=(0, 0), class_name="car", points=POINTS, with_parts=True) -> Annotation:
-    """An image whose content and annotations are moved by (x, y)."""
+    """Returns an image whose content and annotations are moved by (x, y)."""
 
     def load():
         scene = np.random.default_rng(7).integers(0, 256, (*SIZE, 3), np.uint8)
@@ -45,7 +45,7 @@ def annotation(name, shift=(0, 0), class_name="car", points=POINTS, with_parts=T
 
 
 def benchmark(groups=("one", "two"), protocol=PROTOCOL, **options) -> Benchmark:
-    """Three images a group, moved by one pixel more each; all ordered pairs."""
+    """Returns all ordered pairs of three images per group, each moved by one pixel more."""
     pairs = []
     for group in groups:
         images = [annotation(f"{group}{i}", (i, i), **options) for i in range(3)]

@@ -1,4 +1,4 @@
-"""What is noted about a pair, by hand and against the published evaluation."""
+"""The notes of a pair, against values by hand and the published evaluation."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Scores, their averages and intervals, by hand and against the plain functions."""
+"""Scores, their averages and intervals, against values by hand and the plain functions."""
 
 import dataclasses
 
@@ -53,7 +53,7 @@ def test_region_scores_equal_the_plain_functions():
     ranks = [-np.arange(len(pair)) for pair in distances]
     curve = region_matching.mean_iou_curve(distances, ranks)
     assert mean_iou.value(every) == pytest.approx(region_matching.mean_iou_area(curve))
-    # Weights are repetitions.
+    # Integer weights equal repetitions.
     twice = region_matching.mean_iou_curve([*distances, distances[1]], [*ranks, ranks[1]])
     weighted = mean_iou.value(np.array([1, 2, 1, 1]))
     assert weighted == pytest.approx(region_matching.mean_iou_area(twice))
@@ -67,7 +67,7 @@ def test_classes_without_parts_use_the_whole_object():
     ]
     values = Resampling(made_up, 0).group_values(iou_score(made_up, records))
     assert values == {"one": pytest.approx(0.2), "two": pytest.approx(0.8)}
-    # One image with parts makes a class one with parts: pairs without count as 0.
+    # If one image of a class has parts, the part IoU counts for all pairs of the class.
     records[0] |= {"has_parts": True}
     records[6] |= {"has_parts": True, "part_iou": 0.0}
     values = Resampling(made_up, 0).group_values(iou_score(made_up, records))
@@ -111,7 +111,7 @@ def test_single_pairs_are_not_taken_for_certain():
 
 def test_resampled_images_give_wider_intervals():
     made_up = benchmark(groups=[f"g{i}" for i in range(4)])
-    # An image as source decides about the score of its pairs.
+    # The score of a pair depends only on its source image.
     keys = list(made_up.annotations())
     score = _score([keys.index(pair.source.image_key) % 3 for pair in made_up.pairs])
     widths = {}
