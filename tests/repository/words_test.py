@@ -20,8 +20,9 @@ _COUNTED = (
     "pictures|pixels|points|samples|seconds|steps|values|views"
 )
 _SMALL_WORDS = "along|and|as|at|by|for|from|has|in|is|of|on|or|per|than|that|to|was|with"
+_VERBS = "has|is|may|sees|takes"
 _PER = re.compile(
-    rf"\b(?:{_COUNTED}) an? (?:{_EACH}|second|step|minute|cell|pixel|pass)\b(?! (?:sees|takes|has|may|is))"
+    rf"\b(?:{_COUNTED}) an? (?:{_EACH}|second|step|minute|cell|pixel|pass)\b(?! (?:{_VERBS})\b)"
     rf"|\b(?:an?|one)(?: (?!(?:{_SMALL_WORDS})\b)[\w-]+){{1,2}} an? (?:{_EACH})\b"
 )
 
