@@ -21,7 +21,8 @@ from absl import app, flags
 from anchornet_tf.command_line import program
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.matchers.flow import Flow
-from anchornet_tf.utils.image_io import read_image
+from anchornet_tf.matchers.flow_sampling import rescaled_points
+from anchornet_tf.utils.image_io import read_scaled
 from export.transports import GrpcTransport, RestTransport, ServerError
 
 _FIRST_PAUSE = 0.2
@@ -101,19 +102,23 @@ class Client:
         Args:
             image: a path, an array or a PIL image, as in `anchornet_tf.utils.image_io.read_image`.
         """
-        image = read_image(image)
+        image = read_scaled(image)
         buffer = io.BytesIO()
         # Lossless, so that the descriptors are those of the very pixels.
-        PIL.Image.fromarray(image).save(buffer, "PNG", compress_level=1)
+        PIL.Image.fromarray(image.pixels).save(buffer, "PNG", compress_level=1)
         encoded = np.array([buffer.getvalue()], object)
         answer = self.predict("from_bytes", image_bytes=encoded)
-        return FeatureMap(answer["features"][0], image.shape[:2])
+        return FeatureMap(answer["features"][0], image.original_size)
 
     def match(self, image_a, image_b) -> Flow:
-        """Returns the flow from one image to another, of any sizes."""
-        source, target = read_image(image_a), read_image(image_b)
-        answer = self.predict("match", source=source[np.newaxis], target=target[np.newaxis])
-        return Flow(answer["flow"][0], target.shape[:2], confidence=answer["confidence"][0])
+        """Returns the flow from one image to another, of any sizes.
+
+        Images with a side over 2,048 pixels are sent smaller; the flow is in their own pixels.
+        """
+        source, target = read_scaled(image_a), read_scaled(image_b)
+        answer = self.predict("match", **_pair(source, target))
+        flow = Flow(answer["flow"][0], target.pixels.shape[:2], confidence=answer["confidence"][0])
+        return flow.resized(source.original_size, target.original_size)
 
     def match_points(self, image_a, image_b, points) -> np.ndarray:
         """Carries points across, with a small answer.
@@ -126,10 +131,20 @@ class Client:
         Returns:
             float32 `(n, 2)` of (x, y) in the target.
         """
-        source, target = read_image(image_a), read_image(image_b)
-        points = np.asarray(points, np.float32).reshape(1, -1, 2)
-        pair = {"source": source[np.newaxis], "target": target[np.newaxis]}
-        return self.predict("match_points", points=points, **pair)["points"][0]
+        source, target = read_scaled(image_a), read_scaled(image_b)
+        sent = rescaled_points(
+            np.asarray(points, np.float64), source.original_size, source.pixels.shape[:2]
+        )
+        answer = self.predict(
+            "match_points",
+            points=sent.astype(np.float32).reshape(1, -1, 2),
+            **_pair(source, target),
+        )
+        return rescaled_points(answer["points"][0], target.pixels.shape[:2], target.original_size)
+
+
+def _pair(source, target) -> dict[str, np.ndarray]:
+    return {"source": source.pixels[np.newaxis], "target": target.pixels[np.newaxis]}
 
 
 def _define_flags() -> None:
@@ -185,10 +200,13 @@ def main(argv):
             f"Expected one or two images. Received: {' '.join(argv[1:]) or 'none'}"
         )
     given = flags.FLAGS
-    with Client(given.server, given.model, given.timeout, given.retries) as client:
-        _run(client, argv[1:], given.points, given.output)
+    try:
+        with Client(given.server, given.model, given.timeout, given.retries) as client:
+            _run(client, argv[1:], given.points, given.output)
+    except ServerError as error:
+        raise ValueError(f"Expected an answer of the model server. Received: {error}") from error
 
 
 if __name__ == "__main__":
     _define_flags()
-    program.run(main, mendable=(ServerError,))
+    program.run(main)

@@ -107,7 +107,17 @@ def _flag_message(error: flags.Error) -> str:
     missing = re.search(r"Flag --(\w+) must have a value other than None", str(error))
     if missing:
         return f"Expected --{missing[1]}=...; --help says what it takes. Received: nothing"
-    wrong = re.match(r"flag (--\w+=.*?): (.*)", str(error), re.DOTALL)
-    if wrong:
-        return f"Expected another value of this flag: {wrong[2].rstrip('.')}. Received: {wrong[1]}"
+    wrong = re.match(r"flag --(\w+)=(.*?): ", str(error), re.DOTALL)
+    if wrong and wrong[1] in flags.FLAGS:
+        return f"--{wrong[1]} must be {_what_fits(wrong[1])}. Received: {wrong[2]}"
     return f"Expected flags that --help lists ({error}). Received: {' '.join(sys.argv[1:])}"
+
+
+def _what_fits(name: str) -> str:
+    """Describes the values that a flag takes."""
+    parser = flags.FLAGS[name].parser
+    if isinstance(parser, flags.EnumParser):
+        return f"one of {', '.join(parser.enum_values)}"
+    if isinstance(parser, flags.BooleanParser):
+        return "true or false"
+    return parser.syntactic_help or "what --help says"

@@ -28,13 +28,21 @@ def load(kind: type, folder: str | os.PathLike):
     path = pathlib.Path(folder) / _NAME
     try:
         values = json.loads(path.read_text())
-        lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-        return kind(**{**values, **lists})
-    except (OSError, TypeError, AttributeError, json.JSONDecodeError) as error:
-        raise ValueError(
-            f"Expected the folder of a {kind.__name__.removesuffix('Config').lower()} run "
-            f"({error}). Received: {folder}"
-        ) from error
+    except (OSError, json.JSONDecodeError) as error:
+        raise _other_folder(kind, folder, str(error)) from error
+    known = {field.name for field in dataclasses.fields(kind)}
+    if not isinstance(values, dict) or not known.issuperset(values):
+        unknown = sorted(set(values) - known) if isinstance(values, dict) else [str(values)]
+        raise _other_folder(kind, folder, f"other fields: {', '.join(unknown)}")
+    lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    return kind(**{**values, **lists})
+
+
+def _other_folder(kind: type, folder: str | os.PathLike, reason: str) -> ValueError:
+    return ValueError(
+        f"Expected the folder of a {kind.__name__.removesuffix('Config').lower()} run. "
+        f"Received: {folder} with {_NAME} ({reason})"
+    )
 
 
 def check_same(config, folder: str | os.PathLike) -> None:

@@ -47,9 +47,9 @@ def test_help():
     [
         ([], "Expected --name=...; --help says what it takes. Received: nothing"),
         (["--name=x", "--cuont=4"], "--count. Received: --cuont"),
-        (["--name=x", "--count=many"], "Received: --count=many"),
-        (["--name=x", "--count=0"], "Received: --count=0"),
-        (["--name=x", "--color=green"], "<red|blue>. Received: --color=green"),
+        (["--name=x", "--count=many"], "Error: --count must be a positive integer. Received: many"),
+        (["--name=x", "--count=0"], "Error: --count must be a positive integer. Received: 0"),
+        (["--name=x", "--color=green"], "Error: --color must be one of red, blue. Received: green"),
         (["--name=x", "a", "b"], "Expected flags only; --help lists them. Received: a b"),
         (["--name"], "Received: --name"),
     ],

@@ -8,12 +8,12 @@ from anchornet_tf.training.recipe import reproduce
 from anchornet_tf.training.recipe_config import RecipeConfig
 from anchornet_tf.training.stage1 import run as stage1_run
 from anchornet_tf.training.stage2 import run as stage2_run
-from tests.trainers.stage1_test import _run
+from tests.trainers.running import run
 from tests.training import synthetic_joint
 
 
 def test_help_reads():
-    result = _run("--help", program="reproduce")
+    result = run("--help", program="reproduce")
     for part in ("--data", "--setting", "<short|paper>", "--[no]ablation"):
         assert part in result.stdout
 

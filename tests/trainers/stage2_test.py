@@ -1,4 +1,4 @@
-"""The stage 2 program as a user meets it: help, wrong input, a collapse, and both kinds of run on real images."""
+"""The stage 2 program as a user meets it: help, wrong input, a collapse, both kinds of run."""
 
 import json
 import subprocess
@@ -12,11 +12,11 @@ from anchornet_tf.training.stage2 import run as stage2_run
 from anchornet_tf.training.stage2.config import Stage2Config
 from anchornet_tf.training.stage2.energy_watch import EnergyWatch
 from tests.repository.tree import ROOT
-from tests.trainers.stage1_test import _run, _write_folder
+from tests.trainers.running import run, write_folder
 
 
 def test_help_reads_without_tensorflow():
-    result = _run("--help", program="stage2")
+    result = run("--help", program="stage2")
     for part in ("--banks", "--[no]freeze_trunk", "--lower_rate", "--gamma", "--strategy"):
         assert part in result.stdout
     check = "import sys, trainers.stage2; assert 'tensorflow' not in sys.modules"
@@ -27,13 +27,16 @@ def test_help_reads_without_tensorflow():
     "flags, message",
     [
         ([], "--banks"),
-        (["--banks=a", "--gamma=cubes"], "softplus|whitened"),
+        (
+            ["--banks=a", "--gamma=cubes"],
+            "--gamma must be one of softplus, whitened. Received: cubes",
+        ),
         (["--banks=a", "--steps=0"], "`steps` must be a positive integer. Received: 0"),
         (["--banks=a", "--freeze_trunk", "--train_pca"], "freeze_trunk and train_pca"),
     ],
 )
 def test_wrong_flags(flags, message):
-    result = _run(*flags, program="stage2")
+    result = run(*flags, program="stage2")
     assert result.returncode != 0
     assert message in result.stdout + result.stderr
 
@@ -63,17 +66,17 @@ def test_maps_that_lose_their_energy_are_reported_once(caplog):
 
 @pytest.mark.slow
 def test_both_stages_on_images(tmp_path):
-    data = _write_folder(tmp_path / "images", ["bird", "cow", "background"], count=12)
+    data = write_folder(tmp_path / "images", ["bird", "cow", "background"], count=12)
     common = [f"--data=folder:{data}", "--image_size=64", "--heldout_fraction=0.3"]
     common += [f"--cache_dir={tmp_path / 'cache'}", "--batch_size=4"]
     stage1 = ["--class=bird,cow", "--num_filters=6", "--steps=10", "--views=1"]
-    first = _run(*common, *stage1, f"--workdir={tmp_path / 'one'}")
+    first = run(*common, *stage1, f"--workdir={tmp_path / 'one'}")
     assert first.returncode == 0, first.stderr[-3000:]
     assert "python -m trainers.stage2" in first.stdout, "the next command is printed"
     joint = [*common, f"--banks={tmp_path / 'one'}", "--latent_filters=4"]
     joint += ["--calibration_images=8", "--checkpoint_every=2"]
 
-    frozen = _run(
+    frozen = run(
         *joint, "--steps=8", "--freeze_trunk", f"--workdir={tmp_path / 'frozen'}", program="stage2"
     )
     assert frozen.returncode == 0, frozen.stderr[-3000:]
@@ -87,10 +90,10 @@ def test_both_stages_on_images(tmp_path):
     whole = [*joint, f"--workdir={tmp_path / 'whole'}", "--encoder_start=random"]
     # In two parts: the second call goes on where the first one stopped, trunk included.
     for steps in (2, 4):
-        result = _run(*whole, f"--steps={steps}", program="stage2")
+        result = run(*whole, f"--steps={steps}", program="stage2")
         assert result.returncode == 0, result.stderr[-3000:]
     assert "Continued from step 2" in result.stdout
-    again = _run(*whole, "--steps=4", program="stage2")
+    again = run(*whole, "--steps=4", program="stage2")
     assert "This run is finished: 4 steps" in again.stdout
     moved = anchornet_tf.AnchorNet.from_preset(tmp_path / "whole" / "model")
     kept = anchornet_tf.AnchorNet.from_preset(tmp_path / "frozen" / "model")

@@ -47,9 +47,9 @@ def train(
     where = strategies.make(strategy)
     config_file.check_same(config, workdir)
     check_not_further(workdir, config.steps)
-    source = sources.open_source(
-        config.data, "train", heldout_fraction=config.heldout_fraction, seed=config.seed
-    )
+    split = {"heldout_fraction": config.heldout_fraction, "seed": config.seed}
+    source = sources.open_source(config.data, "train", **split)
+    held_out = sources.open_source(config.data, "heldout", **split)
     columns = source.require_classes(config.classes)
     projections = pca.HypercolumnPCA.load(config.pca) if config.pca else pca.shipped()
     folder = RunFolder(workdir, writes=strategies.is_chief(where))
@@ -74,9 +74,6 @@ def train(
 
         return strategies.distribute(where, shard)
 
-    held_out = sources.open_source(
-        config.data, "heldout", heldout_fraction=config.heldout_fraction, seed=config.seed
-    )
     shown = _shown_taps(config, held_out, columns, extractor) if folder.writes else {}
     if folder.writes:
         # After everything that a user may have to mend: what is mended is another configuration.

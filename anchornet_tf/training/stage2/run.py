@@ -62,10 +62,15 @@ def train(
             f"`latent_filters` must be at most the filters of all banks, {channels}. "
             f"Received: {config.latent_filters}"
         )
-    source = sources.open_source(
-        config.data, "train", heldout_fraction=config.heldout_fraction, seed=config.seed
-    )
+    split = {"heldout_fraction": config.heldout_fraction, "seed": config.seed}
+    source = sources.open_source(config.data, "train", **split)
+    held_out = sources.open_source(config.data, "heldout", **split)
     columns = source.require_classes([bank.class_name for bank in banks])
+    if not held_out.labels[:, columns].any():
+        raise ValueError(
+            "Expected held-out images of at least one class of the banks, for the summary; raise "
+            f"--heldout_fraction. Received: none in {config.data}"
+        )
     folder = RunFolder(workdir, writes=strategies.is_chief(where))
     summary = folder.finished_summary(config.steps)
     if summary is not None:
@@ -101,9 +106,6 @@ def train(
 
         return strategies.distribute(where, shard)
 
-    held_out = sources.open_source(
-        config.data, "heldout", heldout_fraction=config.heldout_fraction, seed=config.seed
-    )
     shown = _shown_images(config, held_out, columns, model) if folder.writes else {}
     if folder.writes:
         # After everything that a user may have to mend: what is mended is another configuration.
@@ -171,7 +173,7 @@ def _print_summary(summary: dict, path: pathlib.Path) -> None:
     print(f"\nOn {summary['images']} held-out images of {len(summary['classes'])} classes:")
     print(f"  L_R of the encoder           {summary['reconstruction']:.4f}")
     print(f"  L_R of the best linear one   {best:.4f}   (principal directions of these maps)")
-    print(f"  L_R of an encoder of chance  {summary['reconstruction_random']:.4f}")
+    print(f"  L_R of a random encoder      {summary['reconstruction_random']:.4f}")
     print(f"  |cos| of encoder filters     {summary['encoder_cosine']:.4f}")
     print(f"  energy of the maps kept      {summary['energy_kept']:.1%}")
     print(f"\nModel:     {path / 'model'}")
