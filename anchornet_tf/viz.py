@@ -250,7 +250,9 @@ def _surest_of_fields(confidence: np.ndarray, num_points: int) -> np.ndarray:
     best = fields.argmax(axis=1)
     row, column = np.divmod(np.arange(rows * columns), columns)
     points = np.stack([column * field + best % field, row * field + best // field], axis=-1)
-    order = np.argsort(-surest, kind="stable")[:num_points]
+    # Of fields that are equally sure, those at random: the first ones would all be at the top.
+    shuffled = np.random.default_rng(0).permutation(len(surest))
+    order = shuffled[np.argsort(-surest[shuffled], kind="stable")[:num_points]]
     return points[order[np.isfinite(surest[order])]].astype(float)
 
 

@@ -233,6 +233,58 @@ def test_blur_refuses_bad_images():
         _with_unknown_sizes(image_ops.gaussian_filter2d, _random(1, 6))
 
 
+@pytest.mark.parametrize("unknown", [False, True])
+@pytest.mark.parametrize("filter_shape", [(3, 3), (4, 2), (1, 7), (25, 31)])
+def test_without_padding_the_weights_inside_sum_to_one(filter_shape, unknown):
+    images = _random(2, 9, 7, 3)
+
+    def blur(x, padding="NONE"):
+        return image_ops.gaussian_filter2d(x, filter_shape, (1.3, 0.7), padding)
+
+    blurred = _with_unknown_sizes(blur, images) if unknown else blur(images)
+    # What the image and a mask of ones become with zeros around them, which the parity with
+    # tensorflow-addons covers.
+    expected = blur(images, "CONSTANT") / blur(np.ones_like(images), "CONSTANT")
+    np.testing.assert_allclose(blurred, expected, atol=1e-6)
+    for image in (images[0], images[0, :, :, 0]):
+        assert blur(image).shape == image.shape
+    np.testing.assert_allclose(blur(np.ones((4, 5), np.float64)), 1, rtol=1e-12)
+
+
+def test_without_padding_sigma_may_be_zero():
+    image = _random(7, 8)
+    for sigma in (0.0, 1e-200):
+        blurred = image_ops.gaussian_filter2d(image, 5, sigma, "NONE")
+        np.testing.assert_array_equal(blurred, image)
+
+
+def test_blur_without_padding_has_gradients():
+    _assert_gradients(
+        lambda x: image_ops.gaussian_filter2d(x, (3, 4), (1.3, 0.7), "NONE"), _random(2, 5, 4, 2)
+    )
+
+
+# gaussian_smoothing
+
+
+@pytest.mark.parametrize("sigma", [0.6, 2.0, 9.0])
+def test_smoothing_weighs_the_whole_map(sigma):
+    maps = _random(2, 8, 6, 3)
+    matrices = []
+    for size in (8, 6):
+        weights = np.exp(-(np.subtract.outer(np.arange(size), np.arange(size)) ** 2) / 2 / sigma**2)
+        matrices.append(weights / weights.sum(axis=1, keepdims=True))
+    expected = np.einsum("yi,xj,bijc->byxc", *matrices, maps)
+    np.testing.assert_allclose(image_ops.gaussian_smoothing(maps, sigma), expected, atol=1e-6)
+
+
+def test_smoothing_by_nothing():
+    maps = _random(1, 4, 4, 2)
+    np.testing.assert_array_equal(image_ops.gaussian_smoothing(maps, 0), maps)
+    with pytest.raises(ValueError, match="`sigma` must be .*Received: sigma=-1"):
+        image_ops.gaussian_smoothing(maps, -1)
+
+
 # interpolate_bilinear
 
 

@@ -1,11 +1,13 @@
 """Pictures are drawn without a window, from the right numbers."""
 
 import numpy as np
+import PIL.Image
 import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from anchornet_tf import viz
+from anchornet_tf.datasets import parts_world
 from anchornet_tf.matchers.flow import Flow
 
 
@@ -60,6 +62,81 @@ def test_chosen_points_are_sure_spread_and_valid():
     assert len(viz.choose_points(_flow(np.zeros((20, 30), bool)), 5)) == 0
     with pytest.raises(ValueError, match="`num_points` must be positive. Received: num_points=0"):
         viz.choose_points(flow, 0)
+
+
+def _cut_out(class_name, number, margin=60):
+    """A drawn figure alone on white."""
+    example = parts_world.draw(class_name, number)
+    figure = np.where(example.part_map[..., np.newaxis] > 0, example.image, 255).astype(np.uint8)
+    return np.pad(figure, [(margin, margin), (margin, margin), (0, 0)], constant_values=255)
+
+
+def _near_the_figure(image, points, reach=6):
+    """Whether each point (x, y) has something other than white around it."""
+    shown = (image < 250).any(axis=-1)
+    found = []
+    for x, y in np.rint(points).astype(int):
+        rows, columns = slice(max(0, y - reach), y + reach + 1), slice(max(0, x - reach), x + reach)
+        found.append(shown[rows, columns].any())
+    return np.array(found)
+
+
+def test_lines_of_cut_outs_stay_on_the_figures():
+    source, target = _cut_out("bicycle", 1), _cut_out("bicycle", 2)
+    # Sure of the background, and of it alone: what nearest neighbours of white on white are.
+    confidence = 1.0 - 0.9 * (source < 250).any(axis=-1)
+    flow = Flow(np.zeros((*source.shape[:2], 2)), target.shape[:2], confidence=confidence)
+    points = viz.choose_points(flow, 60, source, target)
+    assert 40 <= len(points) <= 60
+    assert _near_the_figure(source, points).all()
+    assert _near_the_figure(target, flow.transfer_points(points), reach=25).all()
+    # Spread: the points reach nearly as far as the figure.
+    rows, columns = np.nonzero((source < 250).any(axis=-1))
+    for values, places in ((points[:, 0], columns), (points[:, 1], rows)):
+        assert np.ptp(values) > 0.8 * np.ptp(places)
+    # Without the images, only confidence counts.
+    assert _near_the_figure(source, viz.choose_points(flow, 60)).mean() < 0.5
+    segments = _segments(viz.plot_summary(source, target, flow).axes[0])
+    assert _near_the_figure(source, segments[:, 0]).all() and len(segments) >= 40
+
+
+def test_flat_images_have_no_lines(tmp_path):
+    flat = np.full((20, 30, 3), 200, np.uint8)
+    noisy = flat + np.random.default_rng(0).integers(-1, 2, flat.shape).astype(np.uint8)
+    flow = Flow(np.zeros((20, 30, 2)), (20, 30))
+    for pair in ((flat, flat), (noisy, noisy), (flat, _image(20, 30)), (_image(20, 30), flat)):
+        assert len(viz.choose_points(flow, 10, *pair)) == 0
+        viz.plot_summary(*pair, flow).savefig(tmp_path / "flat.png")
+    assert len(viz.choose_points(flow, 10, _image(20, 30), _image(20, 30))) == 10
+    tiny = Flow(np.zeros((2, 2, 2)), (2, 2))
+    viz.plot_matches(_image(2, 2), _image(2, 2), tiny)
+
+
+def test_huge_images_are_drawn_smaller():
+    source = np.kron(_image(40, 50), np.ones((50, 50, 1), np.uint8))  # 2,000 x 2,500
+    flow = Flow.from_grid(np.full((4, 5, 2), [50.0, 100.0]), (2000, 2500), (2000, 2500))
+    figure = viz.plot_summary(source, source, flow, [[500, 1000]])
+    canvas = figure.axes[0].images[0].get_array()
+    assert canvas.shape[0] == 1280 and 3200 <= canvas.shape[1] < 3400
+    shift = canvas.shape[1] - 1600
+    expected = [[[320, 640], [384 + shift, 672]]]
+    np.testing.assert_allclose(_segments(figure.axes[0]), expected, atol=0.5)
+    for panel in figure.axes[1:4]:
+        assert panel.images[0].get_array().shape[:2] == (1280, 1600)
+    points = viz.choose_points(flow, 20, source, source)
+    assert len(points) == 20 and (points.max(axis=0) > [1600, 1280]).all()
+    assert (viz.choose_points(flow, 20).max(axis=0) > [1600, 1280]).all()
+    responses = viz.plot_responses(source, np.ones((4, 5, 1)))
+    assert responses.axes[0].images[0].get_array().shape == (1280, 1600, 3)
+
+
+def test_images_over_the_limit_are_refused(tmp_path):
+    PIL.Image.fromarray(_image(20, 30)).save(tmp_path / "a.png")
+    pair = (tmp_path / "a.png", _image(24, 40))
+    for plot in (viz.plot_matches, viz.plot_warp, viz.plot_summary):
+        plot(*pair, _flow(), max_pixels=600)
+        with pytest.raises(ValueError, match="at most 599 pixels.*Received: the image"):
+            plot(*pair, _flow(), max_pixels=599)
 
 
 def test_warp_shows_four_panels_that_can_be_saved(tmp_path):

@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 
+from anchornet_tf.features.feature_map import resize_bilinear
+from anchornet_tf.matchers import flow_values
+from anchornet_tf.matchers.cells import flow_from_cells
 from anchornet_tf.matchers.flow import Flow
 
 
@@ -209,3 +212,131 @@ def test_files_that_are_no_flow_are_refused(tmp_path):
     for name in ("other.npz", "array.npy", "text.npz", "empty.npz"):
         with pytest.raises(ValueError, match=f"A flow is a .npz archive.*Received: .*{name}"):
             Flow.load(tmp_path / name)
+
+
+def _spread(displacement, size, target_size, valid, confidence, interpolation):
+    """All pixels of a grid at once, as displacement, validity and confidence."""
+    grid = displacement.shape[:2]
+    rows, columns = (
+        (2 * np.arange(side) + 1) * cells // (2 * side)
+        for side, cells in zip(size, grid, strict=True)
+    )
+    if interpolation == "nearest":
+        full, sure = displacement[rows][:, columns], confidence[rows][:, columns]
+    else:
+        full = resize_bilinear(displacement, size)
+        sure = resize_bilinear(confidence[..., np.newaxis], size)[..., 0]
+    origin = np.stack(np.mgrid[: size[0], : size[1]], axis=-1).astype(np.float32)
+    last = np.subtract(target_size, 1).astype(np.float32)
+    return np.clip(full, -origin, last - origin), valid[rows][:, columns], sure
+
+
+@pytest.fixture(params=[2**19, 50])
+def pixels_at_once(request, monkeypatch):
+    """Flows of a few strips as well as those of a single one."""
+    monkeypatch.setattr(flow_values, "PIXELS_AT_ONCE", request.param)
+
+
+@pytest.mark.parametrize("interpolation", ["bilinear", "nearest"])
+@pytest.mark.parametrize("grid", [(4, 5), (30, 40), (31, 40), (60, 50), (1, 1)])
+def test_a_flow_of_cells_is_that_of_its_pixels(grid, interpolation, pixels_at_once):
+    rng = np.random.default_rng(0)
+    size, target_size = (31, 40), (25, 50)
+    displacement = rng.normal(scale=9, size=(*grid, 2)).astype(np.float32)
+    valid, confidence = rng.random(grid) > 0.3, rng.random(grid).astype(np.float32)
+    flow = Flow.from_grid(displacement, size, target_size, valid, confidence, interpolation)
+    expected = _spread(displacement, size, target_size, valid, confidence, interpolation)
+    dense = Flow(expected[0], target_size, *expected[1:])
+
+    points = rng.uniform(-0.5, [39.4, 30.4], (80, 2))
+    for rounded in (False, True):
+        np.testing.assert_allclose(
+            flow.transfer_points(points, rounded), dense.transfer_points(points, rounded), atol=1e-5
+        )
+    image = rng.random((*target_size, 3))
+    np.testing.assert_allclose(flow.warp(image, 2), dense.warp(image, 2), atol=1e-5)
+    mask = rng.random(target_size) > 0.5
+    np.testing.assert_array_equal(flow.transfer_mask(mask), dense.transfer_mask(mask))
+    np.testing.assert_array_equal(flow.lands_inside(), dense.lands_inside())
+    np.testing.assert_allclose(flow.target_positions(), dense.target_positions(), atol=1e-5)
+    for name in ("displacement", "valid", "confidence"):
+        values = getattr(flow, name)
+        np.testing.assert_allclose(values, getattr(dense, name), rtol=1e-5, atol=1e-6)
+        assert values.dtype == getattr(dense, name).dtype and getattr(flow, name) is values
+
+
+def test_points_of_a_huge_flow_need_no_pixels():
+    rng = np.random.default_rng(0)
+    cells = rng.normal(scale=50, size=(28, 28, 2))
+    flow = Flow.from_grid(cells, (60000, 80000), (50000, 90000))
+    moved = flow.transfer_points([[40000.5, 30000], [0, 0], [79999, 59999]])
+    assert np.isfinite(moved).all() and np.abs(moved[0] - [40000.5, 30000]).max() < 300
+
+
+@pytest.mark.parametrize("interpolation", ["bilinear", "nearest"])
+def test_cells_are_saved_as_cells(tmp_path, interpolation):
+    rng = np.random.default_rng(0)
+    flow = Flow.from_grid(
+        rng.normal(scale=9, size=(4, 5, 2)),
+        (600, 800),
+        (500, 900),
+        rng.random((4, 5)) > 0.3,
+        rng.random((4, 5)),
+        interpolation,
+    )
+    flow.save(tmp_path / "flow.npz")
+    assert (tmp_path / "flow.npz").stat().st_size < 5000
+    again = Flow.load(tmp_path / "flow.npz")
+    assert again.shape == (600, 800) and again.target_size == (500, 900)
+    for name in ("displacement", "valid", "confidence"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(flow, name))
+
+
+def test_files_of_the_first_version_are_read(tmp_path):
+    rng = np.random.default_rng(0)
+    arrays = {
+        "displacement": rng.normal(size=(6, 8, 2)).astype(np.float32),
+        "target_size": np.array([7, 9]),
+        "valid": rng.random((6, 8)) > 0.3,
+        "confidence": rng.random((6, 8)).astype(np.float32),
+    }
+    np.savez_compressed(tmp_path / "flow.npz", **arrays)
+    flow = Flow.load(tmp_path / "flow.npz")
+    for name in ("displacement", "valid", "confidence"):
+        np.testing.assert_array_equal(getattr(flow, name), arrays[name])
+    assert flow.target_size == (7, 9)
+
+
+def test_a_resized_flow_of_cells_is_the_flow_of_resized_images():
+    positions = np.random.default_rng(0).uniform(0, 5, (4, 5, 2))
+    small = flow_from_cells(positions, (6, 6), (30, 40), (20, 50))
+    large = flow_from_cells(positions, (6, 6), (90, 121), (67, 100))
+    resized = small.resized((90, 121), (67, 100))
+    np.testing.assert_allclose(resized.displacement, large.displacement, atol=1e-4)
+    assert resized.shape == (90, 121) and resized.target_size == (67, 100)
+    assert small.resized((30, 40), (20, 50)) is small
+
+
+def test_a_resized_dense_flow_leads_to_the_same_places(tmp_path):
+    valid = np.ones((6, 8), bool)
+    valid[:, 4:] = False
+    flow = _constant(1, 2, valid=valid, confidence=np.arange(48.0).reshape(6, 8))
+    resized = flow.resized((12, 24), (18, 16))  # Twice, three times; three times, twice.
+    # Pixel (2, 3) of the source goes to (3, 5): from the middle of its block to that of the other.
+    np.testing.assert_allclose(resized.transfer_points([[10, 4.5]]), [[10.5, 10]])
+    np.testing.assert_array_equal(resized.valid, np.kron(valid, np.ones((2, 3), bool)))
+    np.testing.assert_array_equal(resized.confidence[::2, ::3], flow.confidence)
+    # Vectors that leave the target still do.
+    outside = _constant(0, 20).resized((12, 16), (12, 16))
+    assert not outside.lands_inside().any()
+    outside.save(tmp_path / "flow.npz")
+    assert not Flow.load(tmp_path / "flow.npz").lands_inside().any()
+
+
+def test_a_target_of_one_row_can_be_warped():
+    flow = Flow(np.zeros((1, 5, 2)), (1, 4))
+    np.testing.assert_array_equal(flow.warp(np.arange(4.0)[None], -1), [[0, 1, 2, 3, -1]])
+
+
+def test_a_flow_is_described_by_its_sizes():
+    assert repr(_constant(0, 0)) == "Flow(shape=(6, 8), target_size=(6, 8))"
