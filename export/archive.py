@@ -14,7 +14,7 @@ from anchornet_tf.utils import files
 from export import model_card
 from export.servable import Servable
 
-# Of stage 2, for models that have no record of their training.
+# The defaults of stage 2, for models without a record of their training.
 _DEFAULT_WEIGHTS = {"weight_div_a": 100.0, "weight_div_encoder": 100.0}
 
 
@@ -31,15 +31,19 @@ def save(
 
     Args:
         model: `AnchorNet`.
-        output: folder of the versions.
+        output: Folder of the versions.
         matcher: `"nearest"` or `"hough"`, for the signatures that match.
-        weights: `weight_div_a` and `weight_div_encoder` of the regularization losses; those that are missing are taken
-            from the record, else they are 100.
-        record: JSON values on how the model was trained, kept among the assets.
-        card: text of the model card; None makes one from the configuration.
+        weights: `weight_div_a` and `weight_div_encoder` of the regularization losses. A missing one
+            is taken from the record, or else is 100.
+        record: JSON values that tell how the model was trained, stored in the assets.
+        card: Text of the model card; None to make one from the configuration.
 
     Returns:
-        the folder of the new version.
+        The folder of the new version.
+
+    Raises:
+        FileExistsError: If a file has the name of the new version.
+        ValueError: If the matcher is unknown.
     """
     weights = {**_DEFAULT_WEIGHTS, **_recorded_weights(record), **(weights or {})}
     servable = Servable(model, **weights, matcher=matcher)
@@ -52,14 +56,14 @@ def save(
 
 
 def versions(base: str | os.PathLike) -> list[int]:
-    """Returns the versions in a folder, oldest first: its sub-folders whose names are numbers."""
+    """Returns the versions in a folder, oldest first: its subfolders whose names are numbers."""
     base = pathlib.Path(base)
     names = [path.name for path in base.iterdir() if path.is_dir()] if base.is_dir() else []
     return sorted(int(name) for name in names if name.isascii() and name.isdigit())
 
 
 def _save_quietly(servable: Servable, path: str) -> None:
-    """TensorFlow tells pages about the names of captured variables, which are of no use to anybody."""
+    """Saves without the pages that TensorFlow logs about the names of captured variables."""
     before = logging.get_verbosity()
     logging.set_verbosity(logging.WARNING)
     try:
@@ -76,13 +80,14 @@ def _write_version(base, write) -> pathlib.Path:
                 write(temporary)
             return path
         except FileExistsError:
-            # Another process may have finished this version first; anything else in the way is for the user to see.
+            # Another process may have finished this version first. The user must see anything else
+            # that is in the way.
             if not path.is_dir():
                 raise
 
 
 def _recorded_weights(record) -> dict[str, float]:
-    """Finds the weights of the training in a record, at its top or one level below."""
+    """Returns the weights of the training in a record, at its top level or one below."""
     record = record or {}
     levels = [*(value for value in record.values() if isinstance(value, dict)), record]
     return {
@@ -91,13 +96,16 @@ def _recorded_weights(record) -> dict[str, float]:
 
 
 def export_folder(model: str, output: str, trunk: str = "imagenet", **options) -> pathlib.Path:
-    """Exports the model of a folder or a preset, with the record and the model card that it has.
+    """Exports the model of a folder or a preset, with its record and its model card, if any.
 
     Args:
-        model: folder or preset, as in `anchornet_tf.load`.
-        output: folder of the versions.
-        trunk: the `weights` of `AnchorNet.from_preset`.
+        model: Folder or preset, as in `AnchorNet.from_preset`.
+        output: Folder of the versions.
+        trunk: The `weights` of `AnchorNet.from_preset`.
         **options: `matcher` and `weights` of `save`.
+
+    Returns:
+        The folder of the new version.
     """
     folder = presets.find(model)
     network = AnchorNet.from_preset(folder, weights=trunk)

@@ -1,4 +1,4 @@
-"""The bundle for TensorFlow Serving: a version with warm-up requests, the server's files and manifests."""
+"""A bundle for TensorFlow Serving: a version with warm-up requests, server files, manifests."""
 
 import os
 import pathlib
@@ -19,21 +19,22 @@ def make_bundle(
     name: str = "anchornet",
     serving_version: str = "2.21.0",
 ) -> pathlib.Path:
-    """Writes a bundle, whole or not at all.
+    """Writes a bundle. Its folder appears only when it is complete.
 
     Args:
-        base: folder of versions, as `export.saved_model` writes it; the newest is taken.
-        output: folder that does not exist yet.
-        name: lower-case letters, digits and dashes: the name of the model for clients and for Kubernetes.
-        serving_version: tag of the `tensorflow/serving` image.
+        base: Folder of versions, as `export.saved_model` writes it; the newest version is used.
+        output: Folder that does not exist yet.
+        name: Name of the model for clients and for Kubernetes: lower-case letters, digits and inner
+            dashes.
+        serving_version: Tag of the `tensorflow/serving` image.
 
     Returns:
         `output` as a path.
 
     Raises:
-        FileExistsError: where `output` exists.
-        ImportError: without the protos of TensorFlow Serving.
-        ValueError: where there is no version to take, or for another kind of name.
+        FileExistsError: If `output` exists.
+        ImportError: If the protos of TensorFlow Serving are not installed.
+        ValueError: If there is no version, or the name has other characters.
     """
     allowed = set(string.ascii_lowercase + string.digits + "-")
     if not name or not set(name) <= allowed or "-" in (name[0], name[-1]):

@@ -1,4 +1,4 @@
-"""The files that travel inside an exported model: its configuration, its classes, its model card."""
+"""The files inside an exported model: its configuration, its class names, its model card."""
 
 import json
 import pathlib
@@ -16,14 +16,14 @@ def write_assets(
     """Writes the files into a folder.
 
     Args:
-        folder: an existing folder.
+        folder: A folder that exists.
         model: `AnchorNet`.
-        settings: JSON values that go into the configuration beside the model's options: those of the export, and the
-            record of the training.
-        card: text of the model card, or None for one that is made from the configuration.
+        settings: JSON values that are added to the model's options in the configuration: the
+            settings of the export, and the record of the training.
+        card: Text of the model card, or None to make one from the configuration.
 
     Returns:
-        path of each file, by a name that suits an attribute.
+        The path of each file, by a name that can be an attribute.
     """
     configuration = {"options": model.options(), **settings}
     contents = {
@@ -37,19 +37,21 @@ def write_assets(
 
 
 def describe(configuration: dict) -> str:
-    """Returns a model card that says what a configuration says, and no more."""
+    """Returns a model card with the content of a configuration."""
     options = configuration["options"]
     lines = [
         "# AnchorNet",
         "",
-        "Dense descriptors for semantic matching (Novotny, Larlus, Vedaldi, CVPR 2017): a ResNet50 trunk, a bank of",
-        "anchor filters for each class, and a class-agnostic layer on top of them.",
+        "Dense descriptors for semantic matching (Novotny, Larlus, Vedaldi, CVPR 2017): a ResNet50",
+        "trunk, one bank of anchor filters per class, and a class-agnostic layer on top of them.",
         "",
         f"- Classes ({len(options['classes'])}): {', '.join(options['classes'])}",
-        f"- Filters a class: {options['num_filters']}; class-agnostic descriptor: {options['latent_filters']}",
-        f"- Trained at image size {options['image_size']}; maps have a quarter of the image's height and width",
+        f"- Filters per class: {options['num_filters']}",
+        f"- Length of the class-agnostic descriptor: {options['latent_filters']}",
+        f"- Trained at image size {options['image_size']}",
+        "- Maps have a quarter of the image's height and width",
         f"- Matcher of the `match` signatures: {configuration.get('matcher', 'none')}",
-        "- Learned from image-level labels; no keypoints and no boxes",
+        "- Learned from image-level labels, without keypoints or boxes",
         "- Measured quality: not recorded with this export",
     ]
     record = configuration.get("record")

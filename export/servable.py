@@ -1,4 +1,4 @@
-"""A trained model as one TensorFlow object: a TF-Hub Reusable SavedModel, a Keras layer and a TF Serving servable."""
+"""A trained model as one TensorFlow object, for TF-Hub, Keras and TensorFlow Serving alike."""
 
 import tensorflow as tf
 
@@ -13,27 +13,32 @@ _DTYPES = (tf.float32, tf.uint8)
 
 
 class Servable(tf.train.Checkpoint):
-    """What `tf.saved_model.save` writes: functions, variables and losses under the names that loaders look for.
+    """What `tf.saved_model.save` writes: functions, variables and losses, as loaders name them.
 
-    Functions take and return tensors with the batch first, all of them: TF Serving joins requests along it. Images are
-    RGB from 0 to 255, float32 or uint8. Batch normalisation keeps its statistics, whatever `training` says.
+    It is a TF-Hub Reusable SavedModel, a `keras.layers.TFSMLayer` and a servable of TensorFlow
+    Serving. The first dimension of every input and output is the batch, along which TensorFlow
+    Serving joins requests. Images are RGB from 0 to 255, float32 or uint8. Batch normalisation
+    keeps its statistics, whatever the value of `training`.
 
     Args:
         model: `AnchorNet`.
-        weight_div_a: float. Of L_DivA of the banks, their mean, as in the training of the whole network.
-        weight_div_encoder: float. Of L_DivA of the class-agnostic layer.
-        matcher: `"nearest"` or `"hough"`, what `match` and `match_points` use.
-
-    Raises:
-        ValueError: for another matcher.
+        weight_div_a: float. Weight of the mean L_DivA of the banks, as in the training of the whole
+            network.
+        weight_div_encoder: float. Weight of L_DivA of the class-agnostic layer.
+        matcher: `"nearest"` or `"hough"`, for `match` and `match_points`.
 
     Attributes:
-        variables: all `tf.Variable`s.
-        trainable_variables: those that training moves.
-        regularization_losses: functions without arguments, each a term of the loss: one a bank, then the encoder's.
+        variables: All `tf.Variable`s.
+        trainable_variables: The variables that training changes.
+        regularization_losses: Functions without arguments, each a term of the loss: one per bank,
+            then one for the class-agnostic layer.
+
+    Raises:
+        ValueError: If the matcher is unknown.
     """
 
-    # Not a tf.Module: the attributes that TF-Hub asks for are properties there, which are not saved.
+    # Not a tf.Module: there, the attributes that TF-Hub asks for are properties, which are not
+    # saved.
     def __init__(
         self,
         model: AnchorNet,
@@ -52,8 +57,8 @@ class Servable(tf.train.Checkpoint):
         self.regularization_losses = [_diversity(bank.kernel, share) for bank in model.banks]
         self.regularization_losses += [_diversity(model.autoencoder.kernel, weight_div_encoder)]
 
-        # The trunk is traced once and called by every other function. The model itself is not an attribute: it would
-        # be saved with everything that Keras hangs on it.
+        # The trunk is traced once and called by every other function. The model itself is not an
+        # attribute: it would be saved with everything that Keras attaches to it.
         images = tf.TensorSpec((None, None, None, 3), tf.float32)
         self._taps = tf.function(model.taps, input_signature=[images], autograph=False)
         self._describe = tf.function(
@@ -68,12 +73,17 @@ class Servable(tf.train.Checkpoint):
 
     @tf.function(autograph=False)
     def __call__(self, image, training=False):
-        """Returns descriptors `(batch, height / 4, width / 4, latent_filters)`; `training` changes nothing."""
+        """Returns descriptors, `(batch, height / 4, width / 4, latent_filters)`.
+
+        Args:
+            image: `(batch, height, width, 3)`.
+            training: Has no effect; TF-Hub and Keras pass it.
+        """
         return self._describe(_checked(image))
 
     @tf.function(autograph=False)
     def serve(self, image):
-        """The call without `training`, under the name that `keras.layers.TFSMLayer` looks for first."""
+        """Returns descriptors; `keras.layers.TFSMLayer` looks for this name first."""
         return self._describe(_checked(image))
 
     @tf.function(autograph=False)
@@ -86,11 +96,12 @@ class Servable(tf.train.Checkpoint):
         """Returns the descriptor of a class: the responses of its bank, whitened and evened out.
 
         Args:
-            inputs: dict of `image` and `class_name` `(batch,)`, a class for each image.
+            inputs: dict of `image`, `(batch, height, width, 3)`, and `class_name`, `(batch,)`, one
+                class per image.
 
         Returns:
-            dict of `responses` `(batch, height / 4, width / 4, num_filters)` and `class_names` `(batch, classes)`:
-            all that the model knows.
+            dict of `responses`, `(batch, height / 4, width / 4, num_filters)`, and `class_names`,
+            `(batch, classes)`, all classes of the model.
         """
         image, class_name = inputs["image"], inputs["class_name"]
         names = tf.constant(self._names)
@@ -98,7 +109,7 @@ class Servable(tf.train.Checkpoint):
         check = tf.debugging.Assert(
             tf.reduce_all(tf.reduce_any(is_class, axis=1)),
             [
-                f"Expected classes of {', '.join(self._names)}. Received: class_name =",
+                f"The class must be one of {', '.join(self._names)}. Received: class_name =",
                 class_name,
             ],
             summarize=10,
@@ -113,45 +124,59 @@ class Servable(tf.train.Checkpoint):
 
     @tf.function(autograph=False)
     def from_bytes(self, image_bytes):
-        """Returns the descriptors of JPEG or PNG files `(batch,)` of any sizes, resized to the model's image size.
+        """Returns the descriptors of JPEG or PNG files, resized to the image size of the model.
+
+        Args:
+            image_bytes: `(batch,)` contents of files, with images of any size.
 
         Returns:
-            dict of `features` and `image_size` `(batch, 2)`: (height, width) of each file.
+            dict of `features` and `image_size`, `(batch, 2)`, (height, width) of each file.
         """
         images, sizes = decode_batch(image_bytes, self._size)
         return {"features": self._describe(images), "image_size": sizes}
 
     @tf.function(autograph=False)
     def match(self, inputs):
-        """Matches every pixel of `source` to `target`, both `(batch, height, width, 3)`, of different sizes if need be.
+        """Matches every pixel of `source` to `target`.
+
+        Args:
+            inputs: dict of `source` and `target`, both `(batch, height, width, 3)`. Their sizes may
+                differ.
 
         Returns:
-            dict of `flow` `(batch, height, width, 2)`, (dy, dx) in pixels, and `confidence` `(batch, height, width)`.
+            dict of `flow`, `(batch, height, width, 2)`, (dy, dx) in pixels, and `confidence`,
+            `(batch, height, width)`.
         """
         flow, confidence = graph_matching.spread(self._matched(inputs))
         return {"flow": flow, "confidence": confidence}
 
     @tf.function(autograph=False)
     def match_points(self, inputs):
-        """Carries `points` `(batch, n, 2)`, (x, y) pixels of `source`, to `target`.
+        """Finds the matches of points.
+
+        Args:
+            inputs: dict of `source` and `target`, as in `match`, and `points`, `(batch, n, 2)`,
+                (x, y) pixels of the source.
 
         Returns:
-            dict of `points` `(batch, n, 2)`, (x, y) pixels of the target, and `confidence` `(batch, n)`.
+            dict of `points`, `(batch, n, 2)`, (x, y) pixels of the target, and `confidence`,
+            `(batch, n)`.
         """
         points, confidence = graph_matching.transfer_points(self._matched(inputs), inputs["points"])
         return {"points": points, "confidence": confidence}
 
     def _matched(self, inputs):
-        # Two pixels as in `anchornet_tf.utils.image_io`: images are resized for the network.
+        # Two pixels are enough, as in `anchornet_tf.utils.image_io`: images are resized first.
         source, target = (_checked(inputs[name], minimum=2) for name in ("source", "target"))
         return graph_matching.match_images(
             self._describe, source, target, self._size, self._matcher
         )
 
     def signatures(self) -> dict:
-        """Returns the functions that a server offers, by name; an input has one dtype there.
+        """Returns the functions that a server offers, by name.
 
-        `serving_default` takes float images; all others uint8, a quarter of the bytes.
+        An input of a signature has a single dtype: `serving_default` takes float images, and all
+        others take uint8, which needs a quarter of the bytes.
         """
         return {
             "serving_default": self.features.get_concrete_function(_image(tf.float32)),
@@ -163,7 +188,7 @@ class Servable(tf.train.Checkpoint):
         }
 
     def _trace(self) -> None:
-        """Makes the variants that a loaded object will know: it cannot trace any further ones."""
+        """Traces all variants of the functions: a loaded object cannot trace others."""
         for dtype in _DTYPES:
             for training in (False, True):
                 self.__call__.get_concrete_function(_image(dtype), training=training)
@@ -191,11 +216,14 @@ _POINTS = {"points": tf.TensorSpec((None, None, 2), tf.float32, "points")}
 
 
 def _checked(image, minimum=MINIMUM_SIZE):
-    """Returns images as float32; images that are too small or not finite end the call."""
+    """Returns images as float32; the call fails for images that are too small or not finite."""
     size = tf.shape(image)[1:3]
     check = tf.debugging.Assert(
         tf.reduce_all(size >= minimum),
-        [f"Expected images of at least {minimum} pixels a side. Received: (height, width) =", size],
+        [
+            f"Expected images of at least {minimum} pixels per side. Received: (height, width) =",
+            size,
+        ],
     )
     with tf.control_dependencies([check]):
         image = tf.cast(image, tf.float32)
@@ -207,7 +235,7 @@ def _diversity(kernel, weight):
 
 
 def _class_maps_function(model):
-    """Returns a function of taps and a class for each image to the descriptor of that class."""
+    """Returns a function from taps, and one class index per image, to descriptors of the class."""
 
     def class_maps(taps, index):
         biases = tf.stack([tf.convert_to_tensor(bank.bias) for bank in model.banks])
@@ -218,7 +246,7 @@ def _class_maps_function(model):
 
         def one_image(values):
             row, *of_image = values
-            # A choice, not a gather: the kernels of all classes together are large to copy.
+            # Chosen, not gathered: the kernels of all classes together are large to copy.
             kernel = tf.switch_case(
                 row, [lambda bank=bank: tf.convert_to_tensor(bank.kernel) for bank in model.banks]
             )

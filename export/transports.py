@@ -1,19 +1,19 @@
-"""The two ways to a model server: gRPC with the official protos, and REST."""
+"""Two ways to call a model server: gRPC with the official protos, and REST."""
 
 import base64
 
 import numpy as np
 
-# gRPC refuses messages over 4 MB unless told otherwise; a flow of a photograph is larger.
+# By default gRPC refuses messages over 4 MB; the flow of a photograph is larger.
 MAXIMUM_MESSAGE = 2**30
 
 _TRANSIENT_HTTP = (429, 502, 503)
-# The signatures with a single output, whose name the REST answer leaves out.
+# REST leaves out the name of a single output; all signatures that have one call it this.
 _ONLY_OUTPUT = "features"
 
 
 class ServerError(RuntimeError):
-    """What a server answered in place of a result.
+    """What a server answered instead of a result.
 
     Attributes:
         code: str. As gRPC names it (`"INVALID_ARGUMENT"`), or `"HTTP 400"`.
@@ -31,7 +31,10 @@ class GrpcTransport:
 
     Args:
         server: `HOST:PORT`.
-        model: name of the model on the server.
+        model: Name of the model on the server.
+
+    Raises:
+        ImportError: If a package of the extra `serving` is not installed.
     """
 
     def __init__(self, server: str, model: str):
@@ -40,8 +43,9 @@ class GrpcTransport:
             from tensorflow_serving.apis import prediction_service_pb2_grpc
         except ImportError as error:
             raise ImportError(
-                "Expected gRPC and the protos of TensorFlow Serving: pip install 'anchornet_tf[serving]', or use "
-                f"REST with --server=http://HOST:8501. Received: {error}"
+                "Expected gRPC and the protos of TensorFlow Serving: "
+                "pip install 'anchornet_tf[serving]', or use REST with --server=http://HOST:8501. "
+                f"Received: {error}"
             ) from error
         self.server = server
         self.model = model
@@ -59,10 +63,15 @@ class GrpcTransport:
     def predict(
         self, signature: str, inputs: dict[str, np.ndarray], timeout: float
     ) -> dict[str, np.ndarray]:
-        """Returns the outputs of a signature by name.
+        """Returns the outputs of a signature, by name.
+
+        Args:
+            signature: Name of the signature.
+            inputs: Arrays by the names of inputs.
+            timeout: float. Seconds to wait for the answer.
 
         Raises:
-            ServerError: where the server cannot be reached, takes longer than `timeout` seconds, or refuses.
+            ServerError: If the server cannot be reached, does not answer in time, or refuses.
         """
         import tensorflow as tf
 
@@ -83,11 +92,16 @@ class GrpcTransport:
 
 
 class RestTransport:
-    """Calls `POST /v1/models/MODEL:predict`. Needs neither TensorFlow nor gRPC; large images are slow as JSON.
+    """Calls `POST /v1/models/MODEL:predict`.
+
+    Needs neither TensorFlow nor gRPC, but large images are slow as JSON.
 
     Args:
         server: `http://HOST:PORT`.
-        model: name of the model on the server.
+        model: Name of the model on the server.
+
+    Raises:
+        ImportError: If a package of the extra `serving` is not installed.
     """
 
     def __init__(self, server: str, model: str):
@@ -105,7 +119,7 @@ class RestTransport:
     def predict(
         self, signature: str, inputs: dict[str, np.ndarray], timeout: float
     ) -> dict[str, np.ndarray]:
-        """Returns the outputs of a signature by name; see `GrpcTransport.predict`."""
+        """Returns the outputs of a signature, by name; see `GrpcTransport.predict`."""
         body = {
             "signature_name": signature,
             "inputs": {name: _to_json(array) for name, array in inputs.items()},

@@ -1,4 +1,4 @@
-"""Warm-up requests: one of each signature, which a server runs before it answers anyone."""
+"""Warm-up requests, one per signature, which a server runs before it answers clients."""
 
 import io
 import os
@@ -14,10 +14,13 @@ _POINTS = ((60.0, 80.0), (112.0, 112.0), (150.5, 90.25))
 
 
 def example_inputs(class_name: str) -> dict[str, dict[str, np.ndarray]]:
-    """Returns inputs of each signature by name: two drawn birds of 224 pixels and what goes with them.
+    """Returns example inputs of each signature: two drawn birds, 224 x 224 pixels, with points.
 
     Args:
-        class_name: a class of the model, for `class_responses`.
+        class_name: A class of the model, for `class_responses`.
+
+    Returns:
+        Arrays by the names of signatures and inputs.
     """
     from anchornet_tf.datasets import parts_world
 
@@ -34,10 +37,15 @@ def example_inputs(class_name: str) -> dict[str, dict[str, np.ndarray]]:
 
 
 def predict_request(model_name: str, signature: str, inputs: dict[str, np.ndarray]):
-    """Returns the `PredictRequest` of TensorFlow Serving for arrays by name.
+    """Returns a `PredictRequest` of TensorFlow Serving.
+
+    Args:
+        model_name: Name of the model on the server.
+        signature: Name of the signature.
+        inputs: Arrays by the names of inputs.
 
     Raises:
-        ImportError: without the protos of TensorFlow Serving.
+        ImportError: If the protos of TensorFlow Serving are not installed.
     """
     try:
         from tensorflow_serving.apis import predict_pb2
@@ -62,12 +70,12 @@ def write(
     """Writes requests into the folder of a version.
 
     Args:
-        folder: of the version.
-        model_name: the name that the server knows the model by.
-        inputs: arrays by signature and input, as `example_inputs` gives them.
+        folder: Folder of the version.
+        model_name: Name of the model on the server.
+        inputs: Arrays by the names of signatures and inputs, as from `example_inputs`.
 
     Returns:
-        the file.
+        The path of the file with the requests.
     """
     requests = [predict_request(model_name, signature, each) for signature, each in inputs.items()]
     import tensorflow as tf

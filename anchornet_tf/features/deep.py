@@ -1,4 +1,4 @@
-"""Descriptors that a network computes, on a regular grid of each image."""
+"""Descriptors that a network computes on a regular grid of each image."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,9 +12,9 @@ Network = Callable[[tf.Tensor], tf.Tensor]
 
 
 class DeepDescriptor:
-    """Turns a network into a descriptor of images.
+    """Turns any network into a descriptor of images.
 
-    `get_descriptor` makes those of AnchorNet; any other network will do.
+    `get_descriptor` uses it for the networks of AnchorNet.
 
     Args:
         network: Callable from `(batch, height, width, 3)` float32 RGB images with values from 0 to
@@ -22,9 +22,9 @@ class DeepDescriptor:
         image_size: int or `(height, width)` that images are resized to (paper: 224), or None to
             keep the size of each image.
         batch_size: int. Images per pass of the network.
-        blur: float. Standard deviation in cells of a Gaussian that smooths the maps; 0 (the
-            paper's) for none. One cell steadies nearest neighbours, most of all those of the
-            hypercolumn.
+        blur: float. Standard deviation, in cells, of a Gaussian that smooths the maps; 0 for none,
+            as in the paper. A blur of one cell makes nearest neighbours more reliable, above all
+            those of the hypercolumn.
 
     Raises:
         ValueError: If a number is out of range.
@@ -75,7 +75,7 @@ class DeepDescriptor:
         for start in range(0, len(images), self.batch_size):
             chunk = images[start : start + self.batch_size]
             inputs = [self._resized(image) for image in chunk]
-            # Images that keep their own size can only share a pass when their sizes agree.
+            # Images that keep their own size can share a pass only if their sizes agree.
             together = len({tuple(image.shape) for image in inputs}) == 1
             groups = [tf.stack(inputs)] if together else [image[None] for image in inputs]
             values = [row for group in groups for row in self._compute(group).numpy()]
@@ -96,7 +96,7 @@ class DeepDescriptor:
             )
         if self.image_size is None:
             return tf.cast(image, tf.float32)
-        # Without the antialias filter a large photograph turns into noise for the trunk.
+        # Without the antialias filter, a large photograph would alias into noise.
         return tf.image.resize(image, self.image_size, antialias=True)
 
 

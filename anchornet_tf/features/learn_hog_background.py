@@ -1,14 +1,14 @@
 r"""Learns the background statistics of whitened HOG from natural images.
 
-Any few hundred photographs of ordinary scenes will do. Those that come with the package are from 210
-ImageNet photographs without objects of the PASCAL classes.
+A few hundred photographs of ordinary scenes are enough. The statistics that come with the package
+are from 210 ImageNet photographs without objects of the PASCAL classes.
 
     python -m anchornet_tf.features.learn_hog_background \
         --images='photos/*.jpg' --output=background.npz
 
-About a second an image of 224 x 224 pixels on one core. The statistics are then used by
+An image of 224 x 224 pixels takes about one second on one core. To use the statistics:
 
-    anchornet_tf.features.whitened_hog.HogDescriptor(background="background.npz")
+    anchornet_tf.get_descriptor("hog", background="background.npz")
 """
 
 import glob

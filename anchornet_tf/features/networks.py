@@ -1,4 +1,4 @@
-"""The networks behind the descriptors of AnchorNet: factories that `get_descriptor` calls by name."""
+"""Factories of the descriptors that a network computes; `get_descriptor` calls them by name."""
 
 import functools
 import os
@@ -17,7 +17,7 @@ Model = AnchorNet | str | os.PathLike
 Bank = AnchorBank | BankFile | str | os.PathLike
 Size = int | tuple[int, int] | None
 
-# The hypercolumn's parts are offered alone too, as the paper's baselines.
+# Each part of the hypercolumn is a descriptor of its own too, as a baseline of the paper.
 _TAP_OF = {"res2c": 0, "res4c": 1, "res5c": 2}
 
 
@@ -31,8 +31,8 @@ def class_agnostic(
     """Makes the descriptor `"anchornet"`: the class-agnostic anchors of a model, 256-D.
 
     Args:
-        model: An `AnchorNet`, the folder of one or the name of a preset.
-        equalization: float. As in `AnchorNet.from_preset`, for a model that is loaded here.
+        model: An `AnchorNet`, the folder of one, or the name of a preset.
+        equalization: float. As in `AnchorNet.from_preset`; only for a folder or a preset.
         image_size: As in `DeepDescriptor`.
         batch_size: As in `DeepDescriptor`.
         blur: As in `DeepDescriptor`.
@@ -55,23 +55,23 @@ def of_one_class(
 ) -> DeepDescriptor:
     """Makes the descriptor `"anchornet-class"`: the anchors of one class, 64-D.
 
-    Takes the class's bank from a model, or a bank alone.
+    The anchors come from one class of a model, or from a bank without a model.
 
     Args:
-        model: An `AnchorNet`, the folder of one or the name of a preset; the default preset where
-            a `class_name` and no bank is given.
-        class_name: The class whose bank of the model to take.
+        model: An `AnchorNet`, the folder of one, or the name of a preset; None for the default
+            preset, unless a bank is given.
+        class_name: The class of the model whose anchors to use.
         bank: The file of a bank that `trainers.stage1` wrote, a `BankFile` or an `AnchorBank`.
-        extractor: The `TapExtractor` that a bank stands on. None for the ImageNet trunk with the
-            PCA that the bank's run was trained on, where the bank is a file of a run, or else with
-            the PCA that comes with the package. A model has its own.
-        equalization: float. As in `AnchorNet.from_preset`, for what is loaded here.
+        extractor: The `TapExtractor` that a bank works on; a model has its own. None for the
+            ImageNet trunk with the PCA that lies in the run of the bank's file, or else with the
+            PCA that comes with the package.
+        equalization: float. As in `AnchorNet.from_preset`; not for an `AnchorNet` or `AnchorBank`.
         image_size: As in `DeepDescriptor`.
         batch_size: As in `DeepDescriptor`.
         blur: As in `DeepDescriptor`.
 
     Raises:
-        ValueError: If the parts do not go together, or the model does not know the class.
+        ValueError: If the arguments do not go together, or the model does not have the class.
     """
     if (bank is None) == (class_name is None) or (bank is not None and model is not None):
         raise ValueError(
@@ -85,7 +85,7 @@ def of_one_class(
                 f"Received: extractor={extractor!r}"
             )
         loaded = _model(presets.DEFAULT if model is None else model, equalization)
-        loaded.bank(class_name)  # An unknown class is found now, not at the first image.
+        loaded.bank(class_name)  # Fails for an unknown class now, not at the first image.
         network = functools.partial(loaded.class_responses, class_name=class_name)
     else:
         extractor = extractor or _extractor_beside(bank)
@@ -106,8 +106,8 @@ def residual_hypercolumn(
     """Makes the descriptor `"hc"`: the residual hypercolumn, 768-D.
 
     Args:
-        extractor: `TapExtractor`, or None for the ImageNet trunk with the PCA that comes with the
-            package.
+        extractor: A `TapExtractor`, or None for the ImageNet trunk with the PCA that comes with
+            the package.
         image_size: As in `DeepDescriptor`.
         batch_size: As in `DeepDescriptor`.
         blur: As in `DeepDescriptor`.
@@ -125,10 +125,10 @@ def one_tap(
     batch_size: int = 8,
     blur: float = 0.0,
 ) -> DeepDescriptor:
-    """Makes the descriptors `"res2c"`, `"res4c"` and `"res5c"`: one tap after PCA, 256-D.
+    """Makes the descriptor `"res2c"`, `"res4c"` or `"res5c"`: one tap after PCA, 256-D.
 
     Args:
-        name: Which tap.
+        name: `"res2c"`, `"res4c"` or `"res5c"`.
         extractor: As in `residual_hypercolumn`.
         image_size: As in `DeepDescriptor`.
         batch_size: As in `DeepDescriptor`.
@@ -140,25 +140,25 @@ def one_tap(
 
 @functools.cache
 def _default_extractor() -> TapExtractor:
-    """One trunk for all descriptors of a process: it holds 100 MB."""
+    """Returns the one trunk that all descriptors of a process share: it takes 100 MB."""
     return TapExtractor()
 
 
 def _extractor_beside(bank: Bank) -> TapExtractor:
-    """Returns the trunk with the PCA that lies beside a run's banks: RUN/pca.npz, RUN/banks/*.npz."""
+    """Returns the trunk with the PCA beside a bank: RUN/pca.npz for a file RUN/banks/CLASS.npz."""
     if isinstance(bank, str | os.PathLike):
         file = pathlib.Path(bank).resolve().parent.parent / "pca.npz"
         if file.is_file():
             projections = pca.HypercolumnPCA.load(file)
             if projections.digest() != _default_extractor().pca_digest:
-                # The banks of a run share the trunk, which is the large part.
+                # The trunk, which is the large part, is shared.
                 return TapExtractor(_default_extractor().backbone, projections)
     return _default_extractor()
 
 
 @functools.cache
 def _shipped(name: str, equalization: float | None) -> AnchorNet:
-    """Presets stay as they are: one copy for all descriptors, with the trunk that all share."""
+    """Returns the one copy of a preset, which never changes, with the trunk that all share."""
     trunk = _default_extractor().backbone
     return AnchorNet.from_preset(name, weights=trunk, equalization=equalization)
 
@@ -180,8 +180,8 @@ def _bank_function(bank: Bank, extractor: TapExtractor, equalization: float | No
     file = bank if isinstance(bank, BankFile) else BankFile.load(bank)
     if file.pca_digest != extractor.pca_digest:
         raise ValueError(
-            f"Expected a bank trained on the extractor's PCA {extractor.pca_digest}; give the "
-            f"run's pca.npz to `TapExtractor`. Received: a bank of PCA {file.pca_digest}"
+            f"Expected a bank trained on the extractor's PCA {extractor.pca_digest}; make a "
+            f"`TapExtractor` with the run's pca.npz. Received: a bank of PCA {file.pca_digest}"
         )
     return file.descriptor(equalization)
 
@@ -189,6 +189,6 @@ def _bank_function(bank: Bank, extractor: TapExtractor, equalization: float | No
 def _check_not_made(equalization: float | None) -> None:
     if equalization is not None:
         raise ValueError(
-            "Expected `equalization` for a model or bank that is loaded by its name or path: one "
-            f"that was made before has its own. Received: equalization={equalization}"
+            "Expected `equalization` only with the name or path of a model or bank: an object has "
+            f"its own. Received: equalization={equalization}"
         )

@@ -27,14 +27,17 @@ DESCRIPTORS = LazyRegistry(
 
 
 def get_descriptor(name: str, **options) -> Descriptor:
-    """Returns a descriptor: a callable from a list of images to a list of feature maps.
+    """Makes a descriptor: a callable from a list of images to a list of feature maps.
 
     Args:
         name: `"anchornet"` (class-agnostic anchors), `"anchornet-class"` (the anchors of one
             class), `"hc"` (residual hypercolumn), `"res2c"`, `"res4c"`, `"res5c"` (one layer of
-            it), `"sift"` (dense SIFT) or `"hog"` (HOG cells; whitened under boxes).
-        **options: Options of the descriptor: see `anchornet_tf.features.networks` for those of
-            networks, `SiftDescriptor` and `HogDescriptor`.
+            it), `"sift"` (dense SIFT) or `"hog"` (HOG cells; whitened when boxes are described).
+        **options: Options of the descriptor: see `anchornet_tf.features.networks` (for networks),
+            `SiftDescriptor` and `HogDescriptor`.
+
+    Returns:
+        The descriptor.
 
     Raises:
         ValueError: If the name or an option is unknown.

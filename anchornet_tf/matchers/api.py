@@ -11,7 +11,7 @@ from anchornet_tf.matchers.matcher import MEMORY_LIMIT, Matcher, options_of_both
 from anchornet_tf.matchers.registry import MATCHERS, PairMatcher
 from anchornet_tf.utils.lazy_registry import LazyRegistry
 
-# Compiled networks are large: the last few descriptors and matchers are kept.
+# Compiled networks are large, so only the last few descriptors and matchers are kept.
 _MOST_KEPT = 8
 _made: collections.OrderedDict[Hashable, object] = collections.OrderedDict()
 
@@ -25,10 +25,10 @@ def match_pair(
     max_pixels: int | None = None,
     **options,
 ) -> Flow:
-    """Finds for every pixel of one image its match in another.
+    """Finds, for every pixel of one image, the matching pixel of another.
 
-    What was made for the last few names and options is kept, so that a second call costs what a
-    call of a `Matcher` costs.
+    The descriptors and matchers of the last few names and options are kept, so that a second call
+    is as fast as a call of a `Matcher`.
 
     Args:
         image_a: The source: a path, an array or a PIL image (see
@@ -43,8 +43,9 @@ def match_pair(
         The flow, in pixels of the images as they were given.
 
     Raises:
-        FileNotFoundError: If an image is a path that leads nowhere.
-        ValueError: If an image cannot be read, a name is unknown or nothing takes an option.
+        FileNotFoundError: If an image is a path that does not exist.
+        ValueError: If an image cannot be read, a name is unknown, or neither the descriptor nor the
+            matcher takes an option.
 
     Example:
 
@@ -88,7 +89,8 @@ def match_many(
         Iterator over one `Flow` per pair, in the order of `pairs`.
 
     Raises:
-        FileNotFoundError, ValueError: As in `Matcher` and `Matcher.match_many`.
+        FileNotFoundError: If an image is a path that does not exist.
+        ValueError: As in `Matcher` and `Matcher.match_many`.
     """
     made = _matcher_of(features, matcher, max_pixels, options)
     return made.match_many(pairs, images, progress=progress, memory_limit=memory_limit)
@@ -104,7 +106,7 @@ def _matcher_of(features, matcher, max_pixels, options) -> Matcher:
 
 
 def _kept(registry: LazyRegistry, name, options: dict):
-    """Returns the object of a name and its options, made once; an object as it is."""
+    """Returns the object of a name and its options, made once; an object is returned as it is."""
     if callable(name):
         return name
     key = (registry, name, tuple((option, _key(options[option])) for option in sorted(options)))
@@ -121,13 +123,13 @@ def _kept(registry: LazyRegistry, name, options: dict):
 
 
 def _key(value):
-    """Returns what an option is recognised by."""
+    """Returns a key that is equal only for the same value of an option."""
     if isinstance(value, str | os.PathLike) and os.path.exists(value):
-        # A model that was trained again is another one.
+        # A model that was trained again is a different one.
         path = pathlib.Path(value)
         parts = sorted(path.iterdir()) if path.is_dir() else [path]
         return str(path.resolve()), tuple((part.name, part.stat().st_mtime_ns) for part in parts)
     if isinstance(value, tuple):
         return tuple(_key(each) for each in value)
-    # 1, 1.0 and True are equal and may mean different options.
+    # 1, 1.0 and True are equal but may mean different things.
     return type(value), value

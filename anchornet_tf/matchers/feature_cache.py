@@ -1,4 +1,4 @@
-"""Features of many images, each computed once, within a limit of memory."""
+"""The features of many images, each computed once, in limited memory."""
 
 import collections
 import dataclasses
@@ -16,7 +16,7 @@ from anchornet_tf.features.feature_map import FeatureMap
 class Described:
     """An image with its features.
 
-    Args:
+    Attributes:
         image: uint8 array `(height, width, 3)`.
         features: Its feature map.
     """
@@ -26,10 +26,11 @@ class Described:
 
     @property
     def num_bytes(self) -> int:
+        """The memory that both take."""
         return self.image.nbytes + self.features.values.nbytes
 
     def to_file(self, path: pathlib.Path) -> "_OnDisk":
-        """Writes the arrays and returns how to read them back."""
+        """Writes the arrays to a file and returns an object that reads them back."""
         fields = {
             field.name: getattr(self.features, field.name)
             for field in dataclasses.fields(self.features)
@@ -45,10 +46,10 @@ class Described:
 class _OnDisk:
     """A `Described` whose arrays are in a file.
 
-    Args:
+    Attributes:
         path: The file.
-        kind: Class of the feature map: some carry more than values.
-        fields: Its fields that are no arrays, such as the statistics that all maps share.
+        kind: Class of the feature map: subclasses hold more than values.
+        fields: The fields that are not arrays, such as statistics that all maps share.
     """
 
     path: pathlib.Path
@@ -65,15 +66,15 @@ class _OnDisk:
 class FeatureCache:
     """Computes the features of images in batches and keeps them as long as they are needed.
 
-    The most recently used stay in memory, the others wait in a temporary folder.
+    The most recently used features stay in memory; the others are kept in a temporary folder.
 
     Args:
         read: Callable from a key to its image.
         describe: Callable from a list of images to their feature maps.
-        uses: All keys in the order in which they will be asked for, repeated as often as that is.
-            It says what to compute next and what can be forgotten.
-        memory_limit: int. Bytes to keep in memory; the entry in use is kept whatever its size.
-        batch_size: int. Images to describe in one go.
+        uses: The keys of all coming calls of `take`, in their order. They tell what to compute next
+            and when an image is no longer needed.
+        memory_limit: int. Bytes to keep in memory; the latest entry is kept whatever its size.
+        batch_size: int. Images to describe at a time.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class FeatureCache:
         self._memory: collections.OrderedDict[Hashable, Described] = collections.OrderedDict()
         self._bytes = 0
         self._files: dict[Hashable, _OnDisk] = {}
-        # Names must never come again: a file may outlive the entries that were forgotten meanwhile.
+        # File names are never reused: a file may outlive entries that were dropped after it.
         self._numbers = itertools.count()
         self._folder = tempfile.TemporaryDirectory(prefix="anchornet-features-")
 
@@ -105,13 +106,13 @@ class FeatureCache:
         self._folder.cleanup()
 
     def take(self, key: Hashable) -> Described:
-        """Returns the next use of a key; after its last one the features are forgotten.
+        """Returns the image and features of a key, which are dropped after its last use.
 
         Raises:
             KeyError: If the key has no use left.
         """
         if not self._remaining_uses[key]:
-            raise KeyError(f"Every use must be announced. Received: {key!r}")
+            raise KeyError(f"Expected a key with a use left in `uses`. Received: {key!r}")
         if key not in self._memory and key not in self._files:
             self._compute_until(key)
         entry = self._memory.pop(key, None)

@@ -1,4 +1,4 @@
-"""The object that people hold: a descriptor and a matcher, made once and called often."""
+"""A descriptor and a matcher in one object, made once and called often."""
 
 import dataclasses
 import os
@@ -18,26 +18,28 @@ MEMORY_LIMIT = 2 * 1024**3
 
 
 class Matcher:
-    """Finds for every pixel of one image its match in another.
+    """Finds, for every pixel of one image, the matching pixel of another.
 
-    Weights are read and networks compiled when the object is made and first called; every later
-    call costs the work on the images alone.
+    Weights are read when the object is made, and networks are compiled at its first call. Later
+    calls only do the work on their images.
 
     Args:
-        features: Name of a descriptor (see `get_descriptor`), or one.
-        matcher: Name of a matcher (see `get_matcher`), or one.
-        max_pixels: int. Image files of more pixels are refused before they are decoded; None for
-            67,108,864, or what the environment variable ANCHORNET_MAX_PIXELS says. Images with
-            sides over 2,048 pixels are scaled down for the work; flows are in their own pixels.
-        **options: Options of what is named, e.g. `blur=1` or `mutual=True`; each reaches the one
-            that takes it. An option that both take needs a prefix: `**{"dsp.reference": True}`.
+        features: Name of a descriptor (see `get_descriptor`), or a descriptor.
+        matcher: Name of a matcher (see `get_matcher`), or a matcher.
+        max_pixels: int. Image files with more pixels are refused before they are decoded; None for
+            the value of the environment variable ANCHORNET_MAX_PIXELS, or else 67,108,864. Images
+            with sides over 2,048 pixels are scaled down internally; flows are always in the pixels
+            of the original images.
+        **options: Options of the named descriptor or matcher, such as `blur=1` or `mutual=True`;
+            each reaches the one that takes it. An option that both take needs a prefix:
+            `**{"dsp.reference": True}`.
 
     Attributes:
         descriptor: Callable from a list of images to a list of `FeatureMap`s.
         pair_matcher: Callable from two feature maps to a `Flow`.
 
     Raises:
-        ValueError: If a name is unknown, or nothing takes an option.
+        ValueError: If a name is unknown, or neither the descriptor nor the matcher takes an option.
 
     Example:
 
@@ -60,7 +62,7 @@ class Matcher:
         **options,
     ):
         of_features, of_matcher = options_of_both(features, matcher, options)
-        # The matcher is cheap to make and may refuse its options: it comes first.
+        # The matcher is made first: it is cheap to make and may refuse its options.
         if not callable(matcher):
             matcher = MATCHERS.create(matcher, **of_matcher)
         if not callable(features):
@@ -76,13 +78,19 @@ class Matcher:
         matcher: str | PairMatcher = "hough",
         **options,
     ) -> "Matcher":
-        """Makes a matcher of class-agnostic anchors.
+        """Makes a `Matcher` that uses the class-agnostic anchors of a trained model.
 
         Args:
             preset: Name of a preset, or the folder of a model that was trained with
                 `trainers.stage2`.
             matcher: As in `Matcher`.
             **options: As in `Matcher`.
+
+        Returns:
+            The matcher.
+
+        Raises:
+            ValueError: If there is no such model, or as in `Matcher`.
         """
         return cls("anchornet", matcher, model=preset, **options)
 
@@ -98,7 +106,7 @@ class Matcher:
             The flow, in pixels of the images as they were given.
 
         Raises:
-            FileNotFoundError: If an image is a path that leads nowhere.
+            FileNotFoundError: If an image is a path that does not exist.
             ValueError: If an image cannot be read or has too many pixels.
         """
         images = [self._read(image_a), self._read(image_b)]
@@ -108,7 +116,7 @@ class Matcher:
     def _flow(self, source, target, source_image: ScaledImage, target_image: ScaledImage) -> Flow:
         sizes = source_image.original_size, target_image.original_size
         if getattr(self.pair_matcher, "on_grid", False):
-            # Cells of a grid are where they are, whatever number of pixels the image has.
+            # The cells of a grid cover the image, whatever its number of pixels.
             source, target = map(_with_size, (source, target), sizes)
         flow = self.pair_matcher(
             source,
@@ -128,7 +136,8 @@ class Matcher:
             images: Paths, arrays or PIL images.
 
         Raises:
-            FileNotFoundError, ValueError: As when called.
+            FileNotFoundError: If an image is a path that does not exist.
+            ValueError: If an image cannot be read or has too many pixels.
         """
         images = [self._read(image) for image in images]
         maps = self.descriptor([image.pixels for image in images])
@@ -147,8 +156,8 @@ class Matcher:
     ) -> Iterator[Flow]:
         """Matches many pairs among a set of images; each image is described once.
 
-        Flows come one by one, so that they need not fit in memory together. Features beyond
-        `memory_limit` wait in a temporary folder.
+        Flows are returned one by one, so that they need not fit in memory together. Features beyond
+        `memory_limit` are kept in a temporary folder.
 
         Args:
             pairs: `(source, target)` keys into `images`.
@@ -160,7 +169,7 @@ class Matcher:
             Iterator over one `Flow` per pair, in the order of `pairs`.
 
         Raises:
-            FileNotFoundError: If an image is a path that leads nowhere.
+            FileNotFoundError: If an image is a path that does not exist.
             ValueError: If a pair is not two keys of `images`, or an image cannot be read.
 
         Example:
@@ -180,7 +189,7 @@ class Matcher:
         pairs = [_check_pair(pair, images) for pair in pairs]
         if memory_limit < 0:
             raise ValueError(f"Expected a `memory_limit` of at least 0. Received: {memory_limit}")
-        # A generator would find mistakes only when its first flow is asked for.
+        # Checks inside the generator would run only when the first flow is asked for.
         return self._flows(pairs, images, progress, memory_limit)
 
     def _flows(self, pairs, images, progress, memory_limit):
@@ -210,10 +219,18 @@ def _with_size(features: FeatureMap, size: tuple[int, int]) -> FeatureMap:
 
 
 def options_of_both(features, matcher, options: Mapping) -> tuple[dict, dict]:
-    """Returns the options of a descriptor and those of a matcher.
+    """Splits options into those of a descriptor and those of a matcher.
+
+    Args:
+        features: Name of a descriptor, or a descriptor, which takes no options.
+        matcher: Name of a matcher, or a matcher, which takes no options.
+        options: Options by name, with or without a prefix.
+
+    Returns:
+        The options of the descriptor and the options of the matcher.
 
     Raises:
-        ValueError: If a name is unknown, or nothing takes an option; an object takes none.
+        ValueError: If a name is unknown, or neither takes an option.
     """
     takers = [
         {} if callable(name) else {name: registry.options(name)}
@@ -236,5 +253,5 @@ def _check_pair(pair, images) -> tuple[Hashable, Hashable]:
         ) from error
     for image in found:
         if isinstance(image, str | os.PathLike) and not os.path.exists(image):
-            raise FileNotFoundError(f"Expected an image at the path. Received: {image!r}")
+            raise FileNotFoundError(f"Expected the path of an image. Received: {image!r}")
     return source, target

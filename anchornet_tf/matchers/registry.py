@@ -25,16 +25,19 @@ MATCHERS = LazyRegistry(
 
 
 def get_matcher(name: str, **options) -> PairMatcher:
-    """Returns a matcher: a callable from two feature maps to a flow.
+    """Makes a matcher: a callable from two feature maps to a flow.
 
-    All are called alike, `matcher(source, target, source_image=..., target_image=...)`; those that
-    do not look at the images ignore them.
+    All matchers are called in the same way,
+    `matcher(source, target, source_image=..., target_image=...)`. Some do not use the images.
 
     Args:
         name: `"none"` (zero displacement), `"nearest"` (cosine nearest neighbours), `"hough"`
             (cells vote on the displacement), `"dsp"` (deformable spatial pyramid), or Proposal
             Flow's `"nam"`, `"phm"` or `"lom"`.
         **options: Arguments of the matcher's class.
+
+    Returns:
+        The matcher.
 
     Raises:
         ValueError: If the name or an option is unknown.

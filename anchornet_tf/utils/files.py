@@ -1,4 +1,4 @@
-"""Files that are whole or absent: atomic writes, locks between processes, and the cache folder."""
+"""Files that are complete or absent: atomic writes, locks between processes, the cache folder."""
 
 import contextlib
 import hashlib
@@ -18,10 +18,10 @@ def cache_folder() -> pathlib.Path:
 
 
 def make_folder(folder: str | os.PathLike) -> pathlib.Path:
-    """Creates a folder with its parents; says which folder could not be made.
+    """Creates a folder and its parents, unless it exists, and returns its path.
 
     Raises:
-        OSError: where the folder cannot be made or is a file.
+        OSError: If the folder cannot be created or is a file; the message names it.
     """
     folder = pathlib.Path(folder)
     try:
@@ -38,17 +38,18 @@ def make_folder(folder: str | os.PathLike) -> pathlib.Path:
 def atomic_file(path: str | os.PathLike) -> Iterator[pathlib.Path]:
     """Yields a temporary path in the same folder that becomes `path` when the block succeeds.
 
-    A reader sees the old file or the new one, never half of one; a failed block leaves nothing behind.
+    A reader sees the old file or the new one, never a part of one. A failed block leaves nothing
+    behind.
     """
     path = pathlib.Path(path)
     make_folder(path.parent)
-    # The suffix stays last, because NumPy, Pillow and matplotlib choose the format by it.
+    # The suffix is kept, because NumPy, Pillow and matplotlib choose the format by it.
     handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
     os.close(handle)
     temporary = pathlib.Path(name)
     try:
         yield temporary
-        # mkstemp makes files private; what we publish gets the modes that `open` would have given.
+        # mkstemp makes files private; a published file gets the mode that `open` would have given.
         umask = os.umask(0)
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)
@@ -62,7 +63,7 @@ def atomic_folder(path: str | os.PathLike) -> Iterator[pathlib.Path]:
     """Yields a temporary folder that becomes `path` when the block succeeds.
 
     Raises:
-        FileExistsError: where `path` exists already (and is not an empty folder).
+        FileExistsError: If `path` exists and is not an empty folder.
     """
     path = pathlib.Path(path)
     make_folder(path.parent)
@@ -84,16 +85,16 @@ def atomic_folder(path: str | os.PathLike) -> Iterator[pathlib.Path]:
 
 @contextlib.contextmanager
 def locked(path: str | os.PathLike) -> Iterator[None]:
-    """Holds an exclusive lock on `path` + ".lock", so that of two processes one does the work.
+    """Holds an exclusive lock on `path` + ".lock", so that only one process does the work.
 
-    The lock goes with the process that holds it: a killed process leaves none behind.
+    The system releases the lock when the process ends, even if it is killed.
     """
     path = pathlib.Path(path)
     make_folder(path.parent)
     with open(path.with_name(path.name + ".lock"), "w") as handle:
         try:
             import fcntl
-        except ImportError:  # No such lock on Windows; the atomic rename still keeps files whole.
+        except ImportError:  # Windows has no such lock; renaming still keeps files complete.
             yield
             return
         fcntl.flock(handle, fcntl.LOCK_EX)

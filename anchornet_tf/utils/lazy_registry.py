@@ -1,4 +1,4 @@
-"""Names for classes that are imported when they are first asked for."""
+"""Names for classes and functions that are imported when they are first used."""
 
 import importlib
 import inspect
@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection, Mapping
 
 
 class LazyRegistry:
-    """Makes objects by name; a class is imported only when its name is used.
+    """Makes objects by name; the module behind a name is imported only when the name is used.
 
     Args:
-        kind: What the names stand for, for messages, e.g. `"descriptor"`.
-        homes: Name -> `"module:Class"`, or `"module:Class:argument"` for a class whose first
-            argument tells one name from another.
-        without: Name -> options of its class that mean nothing under this name.
+        kind: What the names stand for, such as `"descriptor"`; used in error messages.
+        homes: Maps each name to `"module:maker"`, where the maker is a class or a function, or to
+            `"module:maker:argument"` if several names share a maker and differ in its first
+            argument.
+        without: Maps a name to those options of its maker that mean nothing under this name.
     """
 
     def __init__(

@@ -1,9 +1,11 @@
-// Loads a SavedModel with tensorflow::LoadSavedModel, the call that TensorFlow Serving makes, and runs its signatures.
+// Loads a SavedModel with tensorflow::LoadSavedModel, as TensorFlow Serving does, and runs its
+// signatures.
 //
 //   run_saved_model MODEL INPUTS OUTPUTS
 //
-// INPUTS holds a file SIGNATURE.INPUT.pb, a serialized TensorProto, for each input of each signature to run. Each output
-// is written to OUTPUTS/SIGNATURE.OUTPUT.pb. Signatures without any input file are left out.
+// INPUTS holds one file SIGNATURE.INPUT.pb, a serialized TensorProto, per input of each signature
+// to run. Each output is written to OUTPUTS/SIGNATURE.OUTPUT.pb. Signatures without input files are
+// skipped.
 
 #include <cstdio>
 #include <string>
@@ -26,12 +28,14 @@ using tensorflow::TensorProto;
 // The wheel leaves out the header that names the tag.
 constexpr char kServe[] = "serve";
 
-std::string PathOf(const std::string& folder, const std::string& signature, const std::string& tensor) {
+std::string PathOf(const std::string& folder, const std::string& signature,
+                   const std::string& tensor) {
   return folder + "/" + signature + "." + tensor + ".pb";
 }
 
-// Returns the number of files that were found, or -1 for one that cannot be read.
-int ReadInputs(const std::string& folder, const std::string& name, const tensorflow::SignatureDef& signature,
+// Returns the number of files that were found, or -1 if one of them cannot be read.
+int ReadInputs(const std::string& folder, const std::string& name,
+               const tensorflow::SignatureDef& signature,
                std::vector<std::pair<std::string, Tensor>>* inputs) {
   for (const auto& input : signature.inputs()) {
     const std::string path = PathOf(folder, name, input.first);
@@ -47,8 +51,10 @@ int ReadInputs(const std::string& folder, const std::string& name, const tensorf
   return static_cast<int>(inputs->size());
 }
 
-bool RunSignature(tensorflow::Session* session, const std::string& name, const tensorflow::SignatureDef& signature,
-                  const std::vector<std::pair<std::string, Tensor>>& inputs, const std::string& folder) {
+bool RunSignature(tensorflow::Session* session, const std::string& name,
+                  const tensorflow::SignatureDef& signature,
+                  const std::vector<std::pair<std::string, Tensor>>& inputs,
+                  const std::string& folder) {
   std::vector<std::string> keys, fetches;
   for (const auto& output : signature.outputs()) {
     keys.push_back(output.first);
@@ -68,7 +74,8 @@ bool RunSignature(tensorflow::Session* session, const std::string& name, const t
       std::fprintf(stderr, "%s: %s\n", name.c_str(), written.ToString().c_str());
       return false;
     }
-    std::printf("%s.%s %s\n", name.c_str(), keys[i].c_str(), results[i].shape().DebugString().c_str());
+    std::printf("%s.%s %s\n", name.c_str(), keys[i].c_str(),
+                results[i].shape().DebugString().c_str());
   }
   return true;
 }
@@ -77,12 +84,13 @@ bool RunSignature(tensorflow::Session* session, const std::string& name, const t
 
 int main(int argc, char** argv) {
   if (argc != 4) {
-    std::fprintf(stderr, "Expected run_saved_model MODEL INPUTS OUTPUTS. Received: %d arguments\n", argc - 1);
+    std::fprintf(stderr, "Expected run_saved_model MODEL INPUTS OUTPUTS. Received: %d arguments\n",
+                 argc - 1);
     return 2;
   }
   tensorflow::SavedModelBundle bundle;
-  const auto loaded = tensorflow::LoadSavedModel(tensorflow::SessionOptions(), tensorflow::RunOptions(), argv[1],
-                                                 {kServe}, &bundle);
+  const auto loaded = tensorflow::LoadSavedModel(
+      tensorflow::SessionOptions(), tensorflow::RunOptions(), argv[1], {kServe}, &bundle);
   if (!loaded.ok()) {
     std::fprintf(stderr, "%s\n", loaded.ToString().c_str());
     return 1;
@@ -92,8 +100,10 @@ int main(int argc, char** argv) {
     std::vector<std::pair<std::string, Tensor>> inputs;
     const int found = ReadInputs(argv[2], entry.first, entry.second, &inputs);
     if (found < 0) return 1;
-    // A signature that fails must not keep the next ones from running: a server lives on too.
-    if (found > 0) good &= RunSignature(bundle.GetSession(), entry.first, entry.second, inputs, argv[3]);
+    // The others run even if one signature fails, as they would in a server.
+    if (found > 0) {
+      good &= RunSignature(bundle.GetSession(), entry.first, entry.second, inputs, argv[3]);
+    }
   }
   return good ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-"""When two flows of one pair are the same though different kernels rounded on the way."""
+"""Compares two flows of one pair that were computed by kernels that round differently."""
 
 import numpy as np
 
@@ -9,8 +9,8 @@ _SHARE = 0.98
 def assert_flows_agree(left, right) -> None:
     """Asserts that nearly all values agree to a hundredth of a pixel.
 
-    Where two cells of the target are nearly alike, rounding decides between them and the match jumps; with the random
-    descriptors of these tests that happens in a few places.
+    If two cells of the target are nearly alike, rounding decides between them and the match jumps.
+    With the random descriptors of these tests that happens in a few places.
     """
     left, right = np.asarray(left), np.asarray(right)
     assert left.shape == right.shape

@@ -1,4 +1,4 @@
-"""Versions are numbered, whole and never touched; assets say what was exported; nothing in the graph needs Python."""
+"""Versions are numbered, complete and never changed; their assets and operations are right."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ from tests.repository.tree import ROOT
 
 @pytest.fixture
 def quick_save(model, monkeypatch):
-    """Exports without TensorFlow: what is tested is the folder around it."""
+    """Exports without TensorFlow, to test the folder around the SavedModel."""
 
     class NoServable:
         def __init__(self, model, **options):
@@ -121,7 +121,7 @@ def test_operations_are_those_of_any_server(exported):
     names = {node.op for node in nodes}
     assert {"Conv2D", "DecodeJpeg", "ScaleAndTranslate"} <= names
     assert not {name for name in names if "PyFunc" in name or "Print" in name}
-    # `saved_model_cli scan` looks for these; the restoring of variables and assets needs none of them.
+    # `saved_model_cli scan` looks for these; restoring variables and assets needs none of them.
     assert not names & {"ReadFile", "WriteFile", "PrintV2"}
 
 

@@ -1,4 +1,4 @@
-"""The bundle: configurations parse with the server's protos, warm-up requests replay, manifests hang together."""
+"""The bundle: configurations parse, warm-up requests can be replayed, manifests agree."""
 
 import re
 
@@ -58,7 +58,7 @@ def test_models_config(bundle):
 
 
 def _message(name, package, fields):
-    """Makes a message class from (name, number, type) triples: for protos that no package ships."""
+    """Makes a message class from (name, number, type) triples, for protos that no package has."""
     file = descriptor_pb2.FileDescriptorProto(
         name=f"{package}/{name}.proto", package=package, syntax="proto3"
     )
@@ -80,7 +80,7 @@ def _message(name, package, fields):
 
 
 def test_batching_config(bundle):
-    # The fields and numbers of session_bundle_config.proto, which tensorflow-serving-api does not ship.
+    # The fields and numbers of session_bundle_config.proto, which tensorflow-serving-api lacks.
     parameters = _message(
         "BatchingParameters",
         "tensorflow.serving",
@@ -103,7 +103,7 @@ def test_batching_config(bundle):
 
 
 def test_monitoring_config(bundle):
-    # tensorflow-serving-api has no such proto; the independent client has.
+    # tensorflow-serving-api has no such proto, but the independent client has.
     protos = "ovmsclient.tfs_compat.protos.tensorflow_serving.config.monitoring_config_pb2"
     monitoring = pytest.importorskip(protos, reason="needs the extra `dev`")
     text = (bundle / "monitoring.config").read_text()
@@ -122,7 +122,7 @@ def test_warm_up_requests_replay(bundle, loaded):
             name: tf.constant(tf.make_ndarray(value)) for name, value in request.inputs.items()
         }
         for value in loaded.signatures[signature](**inputs).values():
-            # Along the batch a server joins requests and cuts answers apart.
+            # A server joins requests and splits answers along the batch.
             assert value.shape[0] == 1
             assert value.dtype == tf.string or np.isfinite(value).all()
         seen.add(signature)

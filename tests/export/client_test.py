@@ -1,4 +1,4 @@
-"""The client, and an independent one, against a server of the official protocol: numbers, retries, errors."""
+"""Our client and an independent one, against a server that speaks the official protocol."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ from tests.export import model_server
 from tests.export.agreement import assert_flows_agree
 from tests.repository.tree import ROOT
 
-# Seconds: the first call of a signature compiles it, on a machine that may have other things to do.
+# Seconds: the first call of a signature compiles it, perhaps on a busy machine.
 PATIENCE = 280
 
 
@@ -68,11 +68,9 @@ def test_any_signature(client, image_a):
     names = np.array([b"cow"])
     answer = client.predict("class_responses", image=image_a[None], class_name=names)
     assert answer["responses"].shape == (1, 18, 23, 4)
-    assert [str(name, "utf8") if isinstance(name, bytes) else name for name in answer["class_names"][0]] == [
-        "bird",
-        "cow",
-        "car",
-    ]  # fmt: skip
+    found = answer["class_names"][0]
+    found = [name.decode() if isinstance(name, bytes) else name for name in found]
+    assert found == ["bird", "cow", "car"]
 
 
 def test_retries_until_the_model_is_there(client, servable, image_a):
@@ -97,7 +95,7 @@ def test_refusals_are_not_repeated(client, servable, image_a):
     assert servable.calls == 1
     with pytest.raises(ServerError, match="nothing_like_this"):
         client.predict("nothing_like_this", image=image_a[None])
-    client.features(image_a)  # The server lives on.
+    client.features(image_a)  # The server goes on.
 
 
 def test_unknown_model(server, image_a):
@@ -111,7 +109,7 @@ def test_time_out(server, servable, image_a):
     with Client(server, timeout=0.5) as client, pytest.raises(ServerError) as caught:
         client.features(image_a)
     assert caught.value.code == "DEADLINE_EXCEEDED" and time.monotonic() - start < 2
-    time.sleep(2.0)  # The server is still at it.
+    time.sleep(2.0)  # The server is still busy with it.
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "http://127.0.0.1:1"])
@@ -129,7 +127,7 @@ def test_bad_arguments(options):
 def test_messages_may_be_larger_than_grpc_allows_by_default(servable, image_b):
     large = np.asarray(PIL.Image.fromarray(image_b).resize((1300, 1200)))
     with model_server.grpc_server(servable) as address, Client(address, timeout=PATIENCE) as client:
-        flow = client.match(large, image_b)  # 4.7 MB there, 18.7 MB back.
+        flow = client.match(large, image_b)  # The request has 4.7 MB, the answer 18.7 MB.
     assert flow.shape == (1200, 1300)
 
 

@@ -1,4 +1,4 @@
-"""One small model, exported once for all tests of this folder."""
+"""A small model, exported once for all tests of this folder."""
 
 import io
 import json
@@ -19,7 +19,7 @@ WEIGHTS = {"weight_div_a": 7.0, "weight_div_encoder": 5.0}
 
 @pytest.fixture(scope="session")
 def model():
-    """A model with a random trunk, the same one each time; every statistic differs from its start."""
+    """A model with a seeded random trunk; no statistic has its initial value."""
     keras.utils.set_random_seed(1)
     model = AnchorNet(CLASSES, 4, latent_filters=8, dimensions=8, image_size=(64, 96), weights=None)
     rng = np.random.default_rng(0)

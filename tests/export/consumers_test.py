@@ -1,4 +1,4 @@
-"""Every consumer of the SavedModel gives the Keras model's numbers, and those that train it change them."""
+"""Every consumer of the SavedModel computes what the Keras model does; some also train it."""
 
 import os
 import pathlib
@@ -34,7 +34,7 @@ def _close(left, right, tolerance=1e-5):
 
 
 def _run_program(name, folder, *arguments, **variables):
-    """Runs a program where neither this package nor the repository can be imported."""
+    """Runs a program that can import neither this package nor the repository."""
     finished = subprocess.run(
         [sys.executable, "-I", PROGRAMS / name, *map(str, arguments)],
         cwd=folder,
@@ -103,7 +103,7 @@ def test_hub_layer_in_tf_keras(exported, images, expected, loaded, tmp_path):
     _close(results["before"], expected)
     terms = [float(loss()) for loss in loaded.regularization_losses]
     np.testing.assert_allclose(results["losses"], terms, rtol=1e-5, atol=1e-7)
-    # What tf_keras minimised is the error of the task plus exactly these terms.
+    # tf_keras minimised the error of the task plus exactly these terms.
     np.testing.assert_allclose(results["total"] - results["task"], sum(terms), rtol=1e-4)
     assert np.abs(results["after"] - expected).max() > 1e-3
     assert results["changed"] > 100 and results["statistics_changed"] == 0
@@ -181,7 +181,7 @@ def test_cpp_lives_on_after_a_bad_request(exported, program, every_input, image_
     finished, outputs = _run_cpp(program, exported, inputs, tmp_path)
     assert finished.returncode == 1
     assert "Expected the bytes of a JPEG or PNG file" in finished.stderr
-    assert "Expected classes of bird, cow, car" in finished.stderr
+    assert "class must be one of bird, cow, car" in finished.stderr
     assert {signature for signature, _ in outputs} == {"match"}
 
 

@@ -1,4 +1,4 @@
-"""docs/serving.md is true: its Python runs, its commands and their flags exist."""
+"""docs/serving.md is correct: its Python runs, its commands and their flags exist."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ def test_python_blocks_run_in_order(model, model_folder, tmp_path, monkeypatch):
     np.testing.assert_allclose(names["descriptors"], expected, atol=1e-5)
     np.testing.assert_allclose(names["keras_descriptors"], expected, atol=1e-5)
     assert_flows_agree(names["flow"], names["match"]["flow"])
-    # Cross entropy of one image and two classes, plus the diversity terms before the step.
+    # The cross entropy of one image and two classes, plus the diversity terms before the step.
     terms = sum(float(loss()) for loss in names["loaded"].regularization_losses)
     assert names["history"].history["loss"][0] > terms > 0
     assert len(names["classifier"].trainable_variables) == len(model.trainable_variables) + 2

@@ -1,4 +1,4 @@
-"""Matching in a graph equals matching in Python, with a descriptor that costs nothing."""
+"""Matching in a graph equals matching in Python; the descriptor here is a cheap one."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ SIZE = (48, 64)
 
 
 def _describe(images):
-    """Mean colours and squared ones of 4x4 pixels: `(batch, 12, 16, 6)`."""
+    """Returns mean colours and mean squared colours of 4 x 4 pixels, `(batch, 12, 16, 6)`."""
     values = tf.concat([images - 128, tf.square(images - 128) / 128], axis=-1)
     return tf.nn.avg_pool2d(values, 4, 4, "VALID")
 

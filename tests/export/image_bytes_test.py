@@ -1,4 +1,4 @@
-"""Files of all kinds decode to what Pillow reads, bad ones are named, large ones stay small in memory."""
+"""Files of all kinds decode as in Pillow, bad ones are refused, large ones take little memory."""
 
 import io
 import resource
@@ -66,7 +66,7 @@ def test_jpeg_grey_and_coloured(decode, encode, image_a, image_b):
     decoded, sizes = decode(*files)
     assert sizes.tolist() == [[71, 90], [120, 83], [120, 83]]
     for result, contents in zip(decoded, files, strict=True):
-        # Decoders may differ by a level in the chroma.
+        # Decoders may differ by one level in the chroma.
         with PIL.Image.open(io.BytesIO(contents)) as image:
             np.testing.assert_allclose(result, _expected(image), atol=1.5)
     assert np.ptp(decoded[1], axis=-1).max() < 1e-3
@@ -94,7 +94,7 @@ def test_damaged_files(decode, encode, image_a, damage, message):
     jpeg, png = encode(image_a, "JPEG"), encode(image_a, "PNG")
     with pytest.raises(INVALID, match=message):
         decode(png, damage(jpeg, png))
-    decode(png, jpeg)  # The next call is answered.
+    decode(png, jpeg)  # The next call still works.
 
 
 def test_cmyk(decode, encode, image_a):

@@ -1,7 +1,8 @@
-"""A small model server that speaks TensorFlow Serving's protocols, from its official protos: for testing clients.
+"""A small model server that speaks TensorFlow Serving's protocols, to test clients.
 
-It takes the place of the real server, whose binary is not part of any Python package: gRPC `PredictionService` and
-`ModelService`, and the REST calls `:predict` and the model's status.
+It stands in for the real server, whose binary is in no Python package. It uses the official protos
+and has the gRPC services `PredictionService` and `ModelService`, and the REST calls `:predict` and
+the model's status.
 """
 
 import base64
@@ -30,7 +31,7 @@ _UNLIMITED = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_l
 
 
 class Refusal(Exception):
-    """An answer other than a result: a gRPC code's name and a text."""
+    """An answer other than a result: the name of a gRPC code and a text."""
 
     def __init__(self, code, text):
         super().__init__(text)
@@ -41,9 +42,9 @@ class Servable:
     """A loaded SavedModel under a name.
 
     Attributes:
-        failures: how many of the next requests to answer with UNAVAILABLE.
-        delay: seconds to wait before each answer.
-        calls: number of requests so far.
+        failures: int. How many of the next requests to answer with UNAVAILABLE.
+        delay: float. Seconds to wait before each answer.
+        calls: int. The number of requests so far.
     """
 
     def __init__(self, folder, name, version=1):
@@ -123,7 +124,7 @@ class _ModelService(model_service_pb2_grpc.ModelServiceServicer):
 
 @contextlib.contextmanager
 def grpc_server(servable):
-    """Serves over gRPC for the length of a block; yields `HOST:PORT`."""
+    """Serves over gRPC while the block runs; yields `HOST:PORT`."""
     server = grpc.server(concurrent.futures.ThreadPoolExecutor(2), options=_UNLIMITED)
     service = _PredictionService(servable)
     prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(service, server)
@@ -138,7 +139,7 @@ def grpc_server(servable):
 
 @contextlib.contextmanager
 def rest_server(servable):
-    """Serves over REST for the length of a block; yields `http://HOST:PORT`."""
+    """Serves over REST while the block runs; yields `http://HOST:PORT`."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
@@ -153,7 +154,7 @@ def rest_server(servable):
                 self._answer(_HTTP.get(refusal.code, 500), {"error": str(refusal)})
                 return
             values = {key: _to_json(value.numpy()) for key, value in outputs.items()}
-            # The real server leaves the name of a single output out.
+            # The real server leaves out the name of a single output.
             only = next(iter(values.values())) if len(values) == 1 else values
             self._answer(200, {"outputs": only})
 
@@ -171,7 +172,7 @@ def rest_server(servable):
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
-            # A client that ran out of patience is gone.
+            # A client that timed out has closed the connection.
             with contextlib.suppress(ConnectionError):
                 self.wfile.write(data)
 

@@ -1,4 +1,4 @@
-"""The exported functions give the model's numbers, for any size, batch and dtype, and name what is wrong."""
+"""The exported functions agree with the model for any size, batch and dtype; errors are clear."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_every_image_of_a_batch_may_ask_for_another_class(model, loaded):
 
 
 def test_unknown_class(loaded):
-    with pytest.raises(INVALID, match=r"Expected classes of bird, cow, car.*\[cow dog\]"):
+    with pytest.raises(INVALID, match=r"class must be one of bird, cow, car.*\[cow dog\]"):
         loaded.signatures["class_responses"](
             image=_images(32, 32, 2), class_name=tf.constant(["cow", "dog"])
         )
@@ -71,7 +71,7 @@ def test_match_of_a_batch_is_that_of_its_pairs(loaded, image_a, image_b):
     both = match(source=np.stack([image_a, flipped]), target=np.stack([image_b, image_b]))
     for row, source in enumerate((image_a, flipped)):
         alone = match(source=source[None].copy(), target=image_b[None])
-        # Another batch size may round differently, which moves a match where two cells are alike.
+        # Another batch size may round differently, which moves a match if two cells are alike.
         distance = np.abs(both["flow"][row] - alone["flow"][0]).max(axis=-1)
         assert (distance < 1e-2).mean() > 0.98
 
@@ -98,7 +98,7 @@ def test_unknown_matcher(model):
 
 
 def test_images_that_are_too_small(loaded):
-    with pytest.raises(INVALID, match="at least 32 pixels a side"):
+    with pytest.raises(INVALID, match="at least 32 pixels per side"):
         loaded.signatures["features"](image=_images(31, 60, 1))
 
 

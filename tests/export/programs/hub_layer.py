@@ -1,4 +1,7 @@
-"""Trains an exported model one step as a layer of tf_keras: hub_layer.py MODEL, in a folder with in.npz."""
+"""Trains an exported model for one step as a layer of tf_keras: hub_layer.py MODEL.
+
+Reads in.npz in the working folder.
+"""
 
 import sys
 

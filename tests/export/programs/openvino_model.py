@@ -1,4 +1,7 @@
-"""Runs the default signature of an exported model with OpenVINO's kernels: openvino_model.py MODEL, beside in.npz."""
+"""Runs the default signature of an exported model with OpenVINO: openvino_model.py MODEL.
+
+Reads in.npz in the working folder.
+"""
 
 import sys
 

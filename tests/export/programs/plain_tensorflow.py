@@ -1,11 +1,14 @@
-"""Uses an exported model with TensorFlow alone: plain_tensorflow.py MODEL, in a folder with in.npz."""
+"""Uses an exported model with TensorFlow alone: plain_tensorflow.py MODEL.
+
+Reads in.npz in the working folder.
+"""
 
 import sys
 
 import numpy as np
 import tensorflow as tf
 
-# Installed or not, an import of the package fails from here on.
+# From here on, an import of the package fails, whether it is installed or not.
 for name in ("anchornet_tf", "export", "trainers"):
     assert name not in sys.modules
     sys.modules[name] = None
