@@ -1,7 +1,7 @@
 """Boxes: axis-parallel rectangles of pixels, the unit of region matching.
 
-A set of boxes is an `(n, 4)` array of `(x1, y1, x2, y2)`: 0-based pixel coordinates of the first and
-the last pixel, both inside the box, so that a box of one pixel has `x1 == x2` and `y1 == y2`.
+A set of boxes is an `(n, 4)` array of `(x1, y1, x2, y2)`: 0-based pixel coordinates of the first
+and the last pixel, both inside the box, so that a box of one pixel has `x1 == x2` and `y1 == y2`.
 """
 
 from typing import NamedTuple

@@ -49,6 +49,11 @@ class FeatureMap:
         return self.values.shape[0], self.values.shape[1]
 
     @property
+    def num_cells(self) -> int:
+        """Number of cells of the grid."""
+        return self.values.shape[0] * self.values.shape[1]
+
+    @property
     def depth(self) -> int:
         """Number of channels."""
         return self.values.shape[2]
@@ -79,7 +84,7 @@ class FeatureMap:
         mean = np.asarray(mean)
         if mean.shape != (self.depth,):
             raise ValueError(
-                f"`mean` must have shape ({self.depth},), one number a channel. "
+                f"`mean` must have shape ({self.depth},), one number per channel. "
                 f"Received: mean.shape={mean.shape}"
             )
         return dataclasses.replace(self, values=self.values - mean.astype(np.float32))
@@ -139,7 +144,7 @@ def resize_bilinear(
         return values
     rows = interpolation_matrix(values.shape[0], height, antialias)
     columns = interpolation_matrix(values.shape[1], width, antialias)
-    # The two axes separate, and a dense matrix a side turns the work into two matrix products.
+    # The two axes separate, and one dense matrix for each makes the work two matrix products.
     values = np.tensordot(rows, values, axes=1)  # (new height, width, depth)
     return np.matmul(columns, values)  # (new height, new width, depth)
 

@@ -1,7 +1,7 @@
 """Histograms of oriented gradients in 31 channels, of images and of boxes in them.
 
-The channels of a cell are 18 signed directions, 9 unsigned ones and 4 sums of gradient energy, one for
-each of the blocks of 2 x 2 cells by which the cell is normalised.
+The channels of a cell are 18 signed directions, 9 unsigned ones and 4 sums of gradient energy, one
+for each of the blocks of 2 x 2 cells by which the cell is normalised.
 
 Reference:
     Felzenszwalb, Girshick, McAllester, Ramanan: Object Detection with Discriminatively Trained
@@ -36,9 +36,9 @@ def hog(images: np.ndarray, cell_size: int = CELL_SIZE) -> np.ndarray:
         cell_size: int. Side of a cell in pixels.
 
     Returns:
-        `(batch, rows, columns, 31)` where an axis of `round(size / cell_size)` cells loses its first
-        and last cell, which have no complete blocks. Floats of the input's precision, float32 for
-        integers.
+        `(batch, rows, columns, 31)` where an axis of `round(size / cell_size)` cells loses its
+        first and last cell, which have no complete blocks. Floats of the input's precision, float32
+        for integers.
 
     Raises:
         ValueError: If the shape is another or no cell is left.
@@ -112,7 +112,7 @@ def _cell_histograms(magnitude, direction, num_cells, cell_size):
 
 
 def _vote_weights(num_cells, cell_size):
-    """Returns `(cells, pixels - 2)`: the linear share of each pixel but the outermost in each cell."""
+    """Returns `(cells, pixels - 2)`: each cell's linear share of each pixel but the outermost."""
     pixels = (np.arange(1, num_cells * cell_size - 1) + 0.5) / cell_size - 0.5
     return np.maximum(0, 1 - np.abs(np.arange(num_cells)[:, np.newaxis] - pixels))
 
@@ -140,15 +140,15 @@ def _normalized_cells(histograms):
 def box_hog(image: np.ndarray, boxes: np.ndarray, reference: bool = False) -> np.ndarray:
     """Computes the 8 x 8 cells of each box, whatever its size.
 
-    A box grows by an eighth on each side (one cell), is cut out with the image's border repeated and
-    resized to 80 x 80 pixels; the outermost cells are dropped.
+    A box grows by an eighth on each side (one cell), is cut out with the image's border repeated
+    and resized to 80 x 80 pixels; the outermost cells are dropped.
 
     Args:
         image: uint8 array `(height, width, 3)`.
         boxes: `(n, 4)` boxes as in `anchornet_tf.features.boxes`; they may reach over the image.
         reference: bool. True reproduces the published matching program as it was run: crops are
-            rounded to whole levels, and shrinking ones use weights that do not sum to one. This puts
-            a pattern of dots on flat regions of large boxes; False leaves it out.
+            rounded to whole levels, and shrinking ones use weights that do not sum to one. This
+            puts a pattern of dots on flat regions of large boxes; False leaves it out.
 
     Returns:
         `(n, 8, 8, 31)`; float64 if `reference`, else float32.
@@ -173,13 +173,13 @@ def box_hog(image: np.ndarray, boxes: np.ndarray, reference: bool = False) -> np
 
 
 def _crop_boxes(image, boxes, size, normalized):
-    """Returns `(n, size, size, 3)`: boxes with a margin of one cell, resized with a triangle kernel."""
+    """Returns boxes with a margin of one cell, resized by a triangle kernel: `(n, size, size, 3)`."""
     height, width = image.shape[:2]
     margin = (boxes[:, 2:] - boxes[:, :2] + 1) / TEMPLATE_CELLS
     first = _round_half_away(boxes[:, :2] - margin)
     last = _round_half_away(boxes[:, 2:] + margin)
-    # Both axes are sparse matrix products over all boxes at once: the rows of the one image, then the
-    # columns of each box's own rows.
+    # Both axes are sparse matrix products over all boxes at once: the rows of the one image, then
+    # the columns of each box's own rows.
     weights, pixels = _resize_weights(first[:, 1], last[:, 1], size, height, normalized)
     resized = _mix(weights, pixels, np.moveaxis(image, 2, 1).reshape(height, 3 * width))
     resized = resized.reshape(len(boxes), size, 3, width).transpose(0, 3, 2, 1)

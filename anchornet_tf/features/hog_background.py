@@ -1,11 +1,12 @@
 """What HOG looks like in natural images at large, and descriptors whitened by it.
 
 Gradients of neighbouring cells are strongly correlated everywhere, which makes unrelated boxes look
-alike. Whitening takes out the mean and the correlations of a background, after which a dot product of
-two descriptors is the score of linear discriminant analysis.
+alike. Whitening takes out the mean and the correlations of a background, after which a dot product
+of two descriptors is the score of linear discriminant analysis.
 
 Reference:
-    Hariharan, Malik, Ramanan: Discriminative Decorrelation for Clustering and Classification, ECCV 2012.
+    Hariharan, Malik, Ramanan: Discriminative Decorrelation for Clustering and Classification,
+    ECCV 2012.
 """
 
 import dataclasses
@@ -35,8 +36,8 @@ class HogBackground:
 
     Args:
         mean: `(31,)`.
-        covariance: `(15, 15, 31, 31)`; entry `[7 + dy, 7 + dx]` is the covariance of a cell's channels
-            with those of the cell `dy` rows below and `dx` columns to the right of it.
+        covariance: `(15, 15, 31, 31)`; entry `[7 + dy, 7 + dx]` is the covariance of a cell's
+            channels with those of the cell `dy` rows below and `dx` columns to the right of it.
 
     Raises:
         ValueError: If shapes are others.
@@ -120,7 +121,7 @@ def _both_halves(half: np.ndarray) -> np.ndarray:
 
 @functools.cache
 def shipped_background() -> HogBackground:
-    """Returns the statistics that come with the package, read and factored once a process."""
+    """Returns the statistics that come with the package, read and factored once per process."""
     return HogBackground.load()
 
 

@@ -14,7 +14,7 @@ from scipy import ndimage
 
 from anchornet_tf.features.feature_map import FeatureMap, cell_centers
 
-NUM_BINS = 4  # Spatial bins a side.
+NUM_BINS = 4  # Spatial bins along each side.
 NUM_ORIENTATIONS = 8
 DEPTH = NUM_BINS * NUM_BINS * NUM_ORIENTATIONS
 WINDOW_SIZE = 2.0  # Standard deviation of the Gaussian window, in bins.
@@ -32,7 +32,7 @@ class SiftDescriptor:
         step: int. Distance between neighbouring cells in pixels; 1 gives a map of pixel
             resolution. With larger steps a cell takes the descriptor of the pixel nearest to its
             centre.
-        bin_size: int. Side of a spatial bin in pixels; a descriptor sees about four bins a side.
+        bin_size: int. Side of a spatial bin in pixels; a descriptor sees about 4 x 4 bins.
         window: `"flat"` (each bin is weighted as a whole, faster) or `"gaussian"`
             (each pixel is).
         padded: bool. Whether the image is continued beyond its border by its border pixels.
@@ -56,7 +56,7 @@ class SiftDescriptor:
         self.padded = padded
 
     def __call__(self, images: Sequence[np.ndarray]) -> list[FeatureMap]:
-        """Returns one feature map an image.
+        """Returns one feature map per image.
 
         Args:
             images: sequence of `(height, width)` or `(height, width, 3)` arrays with values from
@@ -123,7 +123,7 @@ def to_gray(image: np.ndarray) -> np.ndarray:
     """Returns a `(height, width)` float32 image; colours become whole grey levels.
 
     Raises:
-        ValueError: If the image is neither grey nor RGB, smaller than 2x2 or not finite.
+        ValueError: If the image is neither grey nor RGB, empty or not finite.
     """
     image = np.asarray(image)
     if image.ndim == 3 and image.shape[-1] == 1:
@@ -133,10 +133,8 @@ def to_gray(image: np.ndarray) -> np.ndarray:
             "`image` must have shape (height, width) or (height, width, 3). "
             f"Received: image.shape={image.shape}"
         )
-    if min(image.shape[:2]) < 2:
-        raise ValueError(
-            f"`image` must be at least 2x2 pixels. Received: image.shape={image.shape}"
-        )
+    if image.size == 0:
+        raise ValueError(f"`image` must not be empty. Received: image.shape={image.shape}")
     gray = np.rint(image @ _LUMA) if image.ndim == 3 else image
     gray = gray.astype(np.float32)
     if not np.isfinite(gray).all():
@@ -228,6 +226,6 @@ def _check_options(step: int, bin_size: int, window: str) -> None:
 def _check_support(size: tuple[int, int], bin_size: int) -> None:
     if min(size) <= _span(bin_size):
         raise ValueError(
-            f"Without padding the image must be larger than {_span(bin_size)} pixels a side, "
-            f"the distance between the outer bins. Received: (height, width)={size}"
+            f"Without padding the image must be higher and wider than {_span(bin_size)} pixels, the "
+            f"distance between the outer bins. Received: (height, width)={size}"
         )

@@ -30,8 +30,8 @@ class HogFeatureMap(FeatureMap):
     def describe_boxes(self, boxes: np.ndarray) -> np.ndarray:
         """Returns whitened HOG `(n, 1984)` float32 of `(n, 4)` boxes.
 
-        The dot product of two of them is the score of linear discriminant analysis; they are not of
-        length one.
+        The dot product of two of them is the score of linear discriminant analysis; they do not
+        have length one.
         """
         cells = box_hog(self.image, boxes, self.reference)
         return self.background.whiten(cells).astype(np.float32)
@@ -40,8 +40,8 @@ class HogFeatureMap(FeatureMap):
 class HogDescriptor:
     """Extracts HOG from images: cells of 8 pixels on a grid, and whitened templates of boxes.
 
-    The matchers of boxes (NAM, PHM, LOM) use the templates of 8 x 8 cells, as the published Proposal
-    Flow does; all others see the grid.
+    The matchers of boxes (NAM, PHM, LOM) use the templates of 8 x 8 cells, as the published
+    Proposal Flow does; all others see the grid.
 
     Args:
         background: Path of statistics written by `learn_hog_background`; None means those that come
@@ -51,9 +51,12 @@ class HogDescriptor:
 
     Example:
 
-    >>> extract = HogDescriptor()
-    >>> source, target = extract([image, other_image])
-    >>> flow = ProposalFlowMatcher("lom")(source, target, source_image=image, target_image=other_image)
+    ```python
+    extract = HogDescriptor()
+    source, target = extract([image, other_image])  # (height, width, 3) uint8
+    source.values.shape  # (height / 8, width / 8, 31)
+    source.describe_boxes([[0, 0, 99, 79]]).shape  # (1, 1984)
+    ```
     """
 
     def __init__(self, background: str | os.PathLike | None = None, reference: bool = False):
@@ -63,7 +66,7 @@ class HogDescriptor:
         self.reference = reference
 
     def __call__(self, images: Sequence[np.ndarray]) -> list[HogFeatureMap]:
-        """Returns one feature map an image.
+        """Returns one feature map per image.
 
         Args:
             images: sequence of `(height, width, 3)` uint8 arrays.

@@ -1,4 +1,4 @@
-"""Dense Hough matching: cells vote for the displacement of the whole object, and of their neighbourhood.
+"""Dense Hough matching: cells vote for the displacement of the object and of their neighbourhood.
 
 Proposal Flow's probabilistic Hough matching weighs the likeness of two boxes by how many other
 pairs agree with their offset. Here the cells of a regular grid take the place of the boxes, which
@@ -165,7 +165,8 @@ def _votes(similarity, grid_size, scale, smoothing, neighborhood, locality):
     bins = rows[:, tf.newaxis, :, tf.newaxis] * counts[1] + columns[tf.newaxis, :, tf.newaxis, :]
     num_cells, num_bins = math.prod(grid_size), math.prod(counts)
     bins = tf.reshape(bins, (num_cells, num_cells))
-    # No two pairs of a cell have the same offset: each has a place of its own in a table of offsets by cells.
+    # No two pairs of a cell have the same offset: each has a place of its own in a table of offsets
+    # by cells.
     places = tf.reshape(bins * num_cells + tf.range(num_cells)[:, tf.newaxis], (-1, 1))
     ballots = tf.transpose(tf.reshape(similarity, (-1, num_cells * num_cells)))
     table = tf.scatter_nd(places, ballots, (num_bins * num_cells, tf.shape(ballots)[1]))
@@ -198,7 +199,8 @@ def _offsets(side, scale):
 def _blur(table, side, axis, deviation):
     """Blurs one axis with a Gaussian; beyond the border there is nothing.
 
-    A matrix product: the axis is short, and a convolution along one of five axes would need them moved first.
+    A matrix product: the axis is short, and a convolution along one of five axes would need them
+    moved first.
     """
     distances = np.subtract.outer(np.arange(side), np.arange(side))
     radius = math.ceil(3 * deviation)

@@ -1,6 +1,8 @@
 """Cosine nearest neighbours between two feature maps."""
 
+import numpy as np
 import tensorflow as tf
+from absl import logging
 
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.matchers.cells import (
@@ -18,13 +20,18 @@ _TILE_ROWS = 1024
 _TILE_COLUMNS = 512
 _EPSILON = 1e-6
 _ALIKE = 1e-5
+# Products of two numbers above which it is said beforehand that matching takes long: ten seconds or
+# so on two cores.
+_MANY_PRODUCTS = 10**12
 
 
 class NearestMatcher:
     """Matches each cell of the source to the target cell of the most similar descriptor.
 
     Every cell is compared with every cell, in tiles, so that memory stays bounded: a few tens of
-    megabytes beside copies of the maps themselves, whatever their sizes.
+    megabytes beside copies of the maps themselves, whatever their sizes. Time grows with the
+    product of the numbers of cells: maps of pixel resolution, as those of SIFT, take a minute or
+    more at 500 x 375 pixels, which a warning says before it starts.
 
     Args:
         mutual: bool. Whether the flow is valid only where the match of the match is the cell
@@ -34,8 +41,8 @@ class NearestMatcher:
             what was found there: about a third of the cost, and nearly the same matches where
             neighbouring cells are alike.
         interpolation: How the flow is spread over the pixels of a cell, see `Flow.from_grid`.
-        grid_size: int or `(height, width)`: cells that both maps are resampled to first; None to take
-            them as they are. The published trials of descriptors match on 112 x 112 cells.
+        grid_size: int or `(height, width)`: cells that both maps are resampled to first; None to
+            take them as they are. The published trials of descriptors match on 112 x 112 cells.
 
     Raises:
         ValueError: If `interpolation` is unknown or `grid_size` is not positive.
@@ -57,6 +64,7 @@ class NearestMatcher:
         self.refine = refine
         self.coarse = coarse
         self.interpolation = check_interpolation(interpolation)
+        self._warned = False
 
     def __call__(self, source: FeatureMap, target: FeatureMap, **_) -> Flow:
         """Returns the flow; its confidence is the cosine similarity of the match.
@@ -67,6 +75,7 @@ class NearestMatcher:
         check_same_depth(source, target)
         if self.grid_size is not None:
             source, target = source.resized(*self.grid_size), target.resized(*self.grid_size)
+        self._warn_of_long_search(source, target)
         positions, similarity, valid = nearest_cells(
             tf.constant(source.values)[tf.newaxis],
             tf.constant(target.values)[tf.newaxis],
@@ -84,6 +93,22 @@ class NearestMatcher:
             interpolation=self.interpolation,
         )
 
+    def _warn_of_long_search(self, source: FeatureMap, target: FeatureMap) -> None:
+        effort = source.depth * (2 if self.mutual else 1) / (4 if self.coarse else 1)
+        if self._warned or effort * source.num_cells * target.num_cells < _MANY_PRODUCTS:
+            return
+        counts = [np.count_nonzero(one.values.any(axis=-1)) for one in (source, target)]
+        if effort * counts[0] * counts[1] < _MANY_PRODUCTS:
+            return  # Cells of zeros are not compared.
+        self._warned = True
+        logging.warning(
+            "nearest compares %s x %s descriptors of %d channels, which may take minutes. "
+            "grid_size=112 compares far fewer%s.",
+            *(f"{count:,}" for count in counts),
+            source.depth,
+            "" if self.coarse else ", coarse=True takes about a third of the time",
+        )
+
 
 @tf.function(reduce_retracing=True)
 def nearest_cells(
@@ -95,8 +120,8 @@ def nearest_cells(
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Finds for each source cell the target cell of highest cosine similarity.
 
-    A source cell of zeros has nothing to say: it matches the same relative position with
-    similarity zero.
+    A source cell of zeros has nothing to say, and neither has a target that is zero everywhere:
+    cells then match the same relative position with similarity zero.
 
     Args:
         source: float tensor `(batch, height, width, depth)`; any of the sizes may be unknown.
@@ -131,6 +156,7 @@ def _match_one(source, target, mutual, refine, coarse):
     positions = unravel(index, tf.shape(target)[1]) + offsets
     unmoved = same_place(tf.stack([height, width]), tf.shape(target)[:2])
     empty = tf.reduce_all(tf.equal(cells, 0.0), axis=-1, keepdims=True)
+    empty |= tf.reduce_all(tf.equal(target, 0.0))
     positions = tf.where(empty, unmoved, positions)
     return (
         tf.reshape(positions, (height, width, 2)),
@@ -142,16 +168,28 @@ def _match_one(source, target, mutual, refine, coarse):
 def _search(cells, target, refine, coarse):
     """Matches `(n, depth)` cells to a `(height, width, depth)` target, a tile of rows at a time.
 
+    Cells of zeros, as the descriptors of a constant image are, are not compared.
+
     Returns:
-        Index `(n,)` into the flattened target, dot product `(n,)` and offset `(n, 2)` in cells.
+        Index `(n,)` into the flattened target, dot product `(n,)` and offset `(n, 2)` in cells; all
+        zero for cells of zeros.
     """
+    num_cells = tf.shape(cells)[0]
     grid = _half_resolution(target) if coarse else target
     grid_cells = tf.reshape(grid, (-1, tf.shape(grid)[2]))  # (m, depth)
-    num_tiles = -(-tf.shape(cells)[0] // _TILE_ROWS)
+    places = _not_empty(grid_cells)
+    grid_cells = tf.cond(
+        tf.size(places) == tf.shape(grid_cells)[0],
+        lambda: grid_cells,
+        lambda: tf.gather(grid_cells, places),
+    )
+    sought = _not_empty(cells)[: tf.where(tf.size(places) > 0, num_cells, 0)]
+    num_tiles = tf.maximum(-(-tf.size(sought) // _TILE_ROWS), 1)
 
     def match_tile(tile, arrays):
-        rows = cells[tile * _TILE_ROWS : (tile + 1) * _TILE_ROWS]  # (r, depth)
+        rows = tf.gather(cells, sought[tile * _TILE_ROWS : (tile + 1) * _TILE_ROWS])  # (r, depth)
         index, value = best_matches(rows, grid_cells)
+        index = tf.gather(places, index)
         if coarse:
             index, value = _best_around(rows, target, index, tf.shape(grid)[1])
         if refine:
@@ -172,7 +210,18 @@ def _search(cells, target, refine, coarse):
     _, arrays = tf.while_loop(
         lambda tile, _: tile < num_tiles, match_tile, (0, arrays), parallel_iterations=1
     )
-    return [array.concat() for array in arrays]
+    index, value, offset = (array.concat() for array in arrays)
+    sought = sought[:, tf.newaxis]
+    return (
+        tf.scatter_nd(sought, index, [num_cells]),
+        tf.scatter_nd(sought, value, [num_cells]),
+        tf.scatter_nd(sought, offset, [num_cells, 2]),
+    )
+
+
+def _not_empty(cells):
+    """Returns int32 numbers of the `(n, depth)` cells that are not all zeros."""
+    return tf.cast(tf.where(tf.reduce_any(tf.not_equal(cells, 0.0), axis=-1))[:, 0], tf.int32)
 
 
 def best_matches(source: tf.Tensor, target: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -186,7 +235,7 @@ def best_matches(source: tf.Tensor, target: tf.Tensor) -> tuple[tf.Tensor, tf.Te
         int32 indices `(n,)`, the first among equals, and the dot products `(n,)`.
     """
     n, m = tf.shape(source)[0], tf.shape(target)[0]
-    columns = tf.minimum(_TILE_COLUMNS, m)
+    columns = tf.clip_by_value(m, 1, _TILE_COLUMNS)
     num_tiles = -(-m // columns)
 
     def compare_tile(tile, index, value):

@@ -4,12 +4,12 @@ The smoothed field u of a field f with missing values minimises
 
     sum over valid p of (u_p - f_p)^2 + smoothness * sum over neighbours p, q of w_pq (u_p - u_q)^2,
 
-whose weights w_pq fall with the colour difference of p and q (static guidance) and with the difference
-of u itself in the step before (dynamic guidance).
+whose weights w_pq fall with the colour difference of p and q (static guidance) and with the
+difference of u itself in the step before (dynamic guidance).
 
 Reference:
-    Ham, Cho, Ponce: Robust Image Filtering Using Joint Static and Dynamic Guidance, CVPR 2015, with the
-    constants and the colour space of the Proposal Flow program.
+    Ham, Cho, Ponce: Robust Image Filtering Using Joint Static and Dynamic Guidance, CVPR 2015, with
+    the constants and the colour space of the Proposal Flow program.
 """
 
 import concurrent.futures

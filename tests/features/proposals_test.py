@@ -107,7 +107,7 @@ def test_tiny_images_give_the_whole_image(method):
 
 
 @pytest.mark.parametrize("method", ["selective_search", "sliding_window"])
-@pytest.mark.parametrize("size", [(15, 300), (20, 20), (33, 700)])
+@pytest.mark.parametrize("size", [(15, 300), (20, 20)])
 def test_narrow_images_have_smaller_windows(caplog, method, size):
     if method == "selective_search":
         pytest.importorskip("cv2")

@@ -165,11 +165,12 @@ def test_bad_shape(shape):
 
 
 def test_too_small():
-    with pytest.raises(ValueError, match="at least 2x2"):
-        dense_sift(np.zeros((1, 20)))
-    with pytest.raises(ValueError, match="larger than 12 pixels a side"):
+    assert dense_sift(np.ones((1, 20)), padded=True).shape == (1, 20, 128)
+    with pytest.raises(ValueError, match="must not be empty"):
+        dense_sift(np.zeros((0, 20)))
+    with pytest.raises(ValueError, match="higher and wider than 12 pixels"):
         dense_sift(np.zeros((12, 20)))
-    with pytest.raises(ValueError, match="larger than 12 pixels a side"):
+    with pytest.raises(ValueError, match="higher and wider than 12 pixels"):
         SiftDescriptor(padded=False)([np.zeros((12, 20))])
     assert SiftDescriptor()([np.zeros((2, 3))])[0].grid_size == (2, 3)
 

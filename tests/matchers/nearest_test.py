@@ -158,6 +158,53 @@ def test_constant_maps_give_no_nan(value):
         np.testing.assert_allclose(flow.displacement[25, 30], [10.2, 0], atol=0.1)
 
 
+@pytest.mark.parametrize("coarse", [False, True])
+def test_cells_of_zeros_are_not_compared(monkeypatch, coarse):
+    source, target = random_map((11, 13), seed=1), random_map((10, 15), seed=2)
+    source.values[2:5] = 0
+    target.values[:, 4:9] = 0
+    compared = []
+
+    def counted(rows, cells):
+        tf.py_function(lambda: compared.append((len(rows), len(cells))), [], [])
+        return best_matches(rows, cells)
+
+    match = nearest_cells.python_function
+    expected = match(_batch(source), _batch(target), refine=False, coarse=coarse)
+    best_matches = nearest.best_matches
+    monkeypatch.setattr(nearest, "best_matches", counted)
+    found = match(_batch(source), _batch(target), refine=False, coarse=coarse)
+    assert compared[0][0] == 8 * 13 and compared[0][1] <= 10 * 15 - (10 * 3 if coarse else 10 * 5)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+    # A map of zeros has nothing that could be compared.
+    target.values[:] = 0
+    compared.clear()
+    positions, similarity, _ = match(_batch(source), _batch(target), mutual=True, coarse=coarse)
+    assert all(rows == 0 for rows, _ in compared)
+    assert not similarity.numpy().any()
+    np.testing.assert_allclose(positions[0, 5, 6], [4.5, 7])  # The same relative place.
+
+
+def test_a_long_search_is_announced_once(caplog, monkeypatch):
+    source, target = random_map((11, 13)), random_map((10, 15))
+    matcher = NearestMatcher()
+    matcher(source, target)
+    assert not caplog.text
+    monkeypatch.setattr(nearest, "_MANY_PRODUCTS", 11 * 13 * 10 * 15 * 8)
+    NearestMatcher(coarse=True)(source, target)
+    NearestMatcher(grid_size=8)(source, target)
+    empty = FeatureMap(np.zeros((11, 13, 8)), (44, 52))
+    matcher(empty, target)
+    assert not caplog.text
+    matcher(source, target)
+    assert "nearest compares 143 x 150 descriptors of 8 channels" in caplog.text
+    assert "grid_size=112" in caplog.text and "coarse=True" in caplog.text
+    caplog.clear()
+    matcher(source, target)
+    assert not caplog.text
+
+
 def test_maps_are_resampled_to_a_grid():
     source, target = random_map((5, 6), seed=1), random_map((7, 4), seed=2)
     flow = NearestMatcher(grid_size=(10, 12))(source, target)
