@@ -117,17 +117,17 @@ def test_huge_images_are_drawn_smaller():
     flow = Flow.from_grid(np.full((4, 5, 2), [50.0, 100.0]), (2000, 2500), (2000, 2500))
     figure = viz.plot_summary(source, source, flow, [[500, 1000]])
     canvas = figure.axes[0].images[0].get_array()
-    assert canvas.shape[0] == 1280 and 3200 <= canvas.shape[1] < 3400
-    shift = canvas.shape[1] - 1600
-    expected = [[[320, 640], [384 + shift, 672]]]
+    assert canvas.shape[0] == 960 and 2400 <= canvas.shape[1] < 2500
+    shift = canvas.shape[1] - 1200
+    expected = [[[240, 480], [288 + shift, 504]]]
     np.testing.assert_allclose(_segments(figure.axes[0]), expected, atol=0.5)
     for panel in figure.axes[1:4]:
-        assert panel.images[0].get_array().shape[:2] == (1280, 1600)
+        assert panel.images[0].get_array().shape[:2] == (960, 1200)
     points = viz.choose_points(flow, 20, source, source)
-    assert len(points) == 20 and (points.max(axis=0) > [1600, 1280]).all()
-    assert (viz.choose_points(flow, 20).max(axis=0) > [1600, 1280]).all()
+    assert len(points) == 20 and (points.max(axis=0) > [1200, 960]).all()
+    assert (viz.choose_points(flow, 20).max(axis=0) > [1200, 960]).all()
     responses = viz.plot_responses(source, np.ones((4, 5, 1)))
-    assert responses.axes[0].images[0].get_array().shape == (1280, 1600, 3)
+    assert responses.axes[0].images[0].get_array().shape == (960, 1200, 3)
 
 
 def test_images_over_the_limit_are_refused(tmp_path):

@@ -74,7 +74,7 @@ def read_scaled(source, max_side: int = MAXIMUM_SIDE, max_pixels: int | None = N
     are scaled down while they are decoded, which saves most of the time and memory.
 
     Args:
-        source: As in `read_image`.
+        source: As in `read_image`, or a `ScaledImage`, whose pixels may be scaled down further.
         max_side: int. The longest side that is left as it is.
         max_pixels: As in `read_image`.
 
@@ -98,6 +98,9 @@ def read_scaled(source, max_side: int = MAXIMUM_SIDE, max_pixels: int | None = N
         raise ValueError(
             f"`max_side` must be at least {MINIMUM_SIDE}. Received: max_side={max_side}"
         )
+    if isinstance(source, ScaledImage):
+        pixels = _read(source.pixels, max_side, max_pixels).pixels
+        return ScaledImage(pixels, source.original_size)
     return _read(source, max_side, max_pixels)
 
 

@@ -256,6 +256,14 @@ def test_large_images_are_scaled_to_the_long_side(tmp_path, form, size):
     assert difference.mean() < 1 and difference.max() < 12
 
 
+def test_scaled_images_may_be_read_again():
+    scaled = read_scaled(np.asarray(_smooth(900, 1200)), max_side=600)
+    again = read_scaled(scaled)
+    assert again.pixels is scaled.pixels and again.original_size == (900, 1200)
+    smaller = read_scaled(scaled, max_side=400)
+    assert smaller.pixels.shape == (300, 400, 3) and smaller.original_size == (900, 1200)
+
+
 def test_a_panorama_keeps_its_short_side():
     scaled = read_scaled(np.zeros((512, 6000, 3), np.uint8), max_side=2000)
     assert scaled.pixels.shape == (256, 3000, 3)
