@@ -35,7 +35,7 @@ class TapExtractor:
         else:
             projections = projections or pca.shipped()
             self.hypercolumn, self.pca_digest = (
-                Hypercolumn(fitted=projections),
+                Hypercolumn(projections.taps[0].components.shape[1], fitted=projections),
                 projections.digest(),
             )
         self._compiled = tf.function(
