@@ -37,11 +37,12 @@ def test_fits(tmp_path):
 @pytest.mark.slow
 def test_a_smaller_pca_goes_through_both_stages(tmp_path):
     data = write_folder(tmp_path / "images", ["bird", "cow", "background"], count=30)
-    common = [f"--data=folder:{data}", "--image_size=96"]
+    common = [f"--data=folder:{data}"]
     fitted = tmp_path / "pca.npz"
     result = run(*common, f"--output={fitted}", "--dimensions=32", program="fit_pca")
     assert result.returncode == 0, result.stderr[-3000:]
     common += [f"--cache_dir={tmp_path / 'cache'}", "--batch_size=4", "--steps=2", "--views=1"]
+    common += ["--image_size=96"]
     stage1 = ["--class=bird,cow", "--num_filters=6", f"--pca={fitted}"]
     result = run(*common, *stage1, f"--workdir={tmp_path / 'one'}")
     assert result.returncode == 0, result.stderr[-3000:]
