@@ -1,8 +1,8 @@
 """Pictures of correspondences and of responses, as matplotlib figures.
 
 Figures are made without a window system and never shown: save them with `figure.savefig(path)`, or
-return them from a notebook cell. Images of more than 1,200 pixels per side are drawn smaller; points
-are always given in pixels of the original images.
+return them from a notebook cell. Images of more than 1,200 pixels per side are drawn smaller;
+points are always given in pixels of the original images.
 """
 
 import math

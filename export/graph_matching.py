@@ -1,4 +1,4 @@
-"""Matching two batches of images inside a graph: the numbers of `anchornet_tf.match_pair` without Python."""
+"""Matching two batches of images inside a graph, with the numbers of `anchornet_tf.match_pair`."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -58,7 +58,7 @@ def match_images(
         positions, confidence, _ = nearest_cells(source_cells, target_cells)
         target_grid = tf.shape(target_cells)[1:3]
     source_size, target_size = tf.shape(source)[1:3], tf.shape(target)[1:3]
-    # In double precision, as NumPy does it: positions of thousands of pixels would lose digits in single.
+    # In double precision, as NumPy does it: positions of thousands of pixels would lose digits.
     pixels = _centers(tf.cast(positions, tf.float64), target_grid, target_size)
     rows, columns = (tf.range(side) for side in tf.unstack(tf.shape(positions)[1:3]))
     cells = tf.stack(tf.meshgrid(rows, columns, indexing="ij"), axis=-1)  # (rows, columns, 2)
@@ -91,7 +91,7 @@ def spread(flow: GridFlow) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def transfer_points(flow: GridFlow, points: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Carries points across, as `Flow.transfer_points` does with the spread flow, which is not made for it.
+    """Carries points across, as `Flow.transfer_points` does, without spreading the flow.
 
     Args:
         flow: of a batch of pairs.
@@ -101,7 +101,8 @@ def transfer_points(flow: GridFlow, points: tf.Tensor) -> tuple[tf.Tensor, tf.Te
         points `(batch, n, 2)` of (x, y) in pixels of the target, and their confidence `(batch, n)`.
 
     Raises:
-        tf.errors.InvalidArgumentError: when the graph runs, for a point off the source image or NaN.
+        tf.errors.InvalidArgumentError: when the graph runs, for a point that is NaN or off the
+            source image.
     """
     limits = tf.cast(flow.source_size, tf.float32)
     places = points[..., ::-1]  # (y, x)
@@ -133,7 +134,7 @@ def transfer_points(flow: GridFlow, points: tf.Tensor) -> tuple[tf.Tensor, tf.Te
 
 
 def _centers(positions, grid, size):
-    """Turns positions in cells of one grid into positions in cells of another that covers the same image."""
+    """Turns positions in cells of a grid into cells of another grid of the same image."""
     scale = tf.cast(size, positions.dtype) / tf.cast(grid, positions.dtype)
     return (positions + 0.5) * scale - 0.5
 
@@ -146,7 +147,7 @@ def _inside(displacement, pixels, target_size):
 
 
 def _bilinear(values, positions):
-    """Reads maps `(batch, rows, columns, depth)` at positions `(batch, n, 2)`, clamped to the map."""
+    """Reads maps `(batch, rows, columns, depth)` at `(batch, n, 2)` positions, clamped to them."""
     size = tf.shape(values)[1:3]
     positions = tf.clip_by_value(positions, 0.0, tf.cast(size - 1, tf.float32))
     corner = tf.floor(positions)
@@ -158,7 +159,7 @@ def _bilinear(values, positions):
 
 
 def _mix(read, corner, share, size):
-    """Interpolates between the four whole positions from `corner` `(batch, n, 2)` on, by `share` of the way."""
+    """Interpolates between four whole positions, from `corner` `(batch, n, 2)` on, by `share`."""
     result = 0.0
     for down in (0, 1):
         for across in (0, 1):

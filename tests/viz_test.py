@@ -49,7 +49,7 @@ def test_chosen_points_are_sure_spread_and_valid():
     valid = np.ones((20, 30), bool)
     valid[:10, :10] = False
     flow = _flow(valid)
-    points = viz.choose_points(flow, 3).astype(int)  # Of fields of 10 pixels a side.
+    points = viz.choose_points(flow, 3).astype(int)  # Of fields of 10 x 10 pixels.
     assert len(points) == 3
     peaks = {}
     for row in (0, 10):

@@ -1,4 +1,4 @@
-"""Image sets made of files: a folder with a sub-folder a class, or a manifest in CSV."""
+"""Image sets made of files: a folder with one sub-folder per class, or a manifest in CSV."""
 
 import csv
 import hashlib
@@ -36,7 +36,7 @@ def list_folder(folder: str, split: str) -> Listing:
     """
     root = pathlib.Path(folder).expanduser()
     if not root.is_dir():
-        raise ValueError(f"There must be a folder with a sub-folder a class. Received: {root}")
+        raise ValueError(f"There must be a folder with one sub-folder per class. Received: {root}")
     names = [part.name for part in _subfolders(root)]
     has_own_split = False
     if TRAIN_FOLDER in names:

@@ -270,7 +270,7 @@ class Flow:
         return self._pixels
 
     def _landing(self, rows: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Returns target positions `(n, width, 2)` of rows of the source, and where they are valid."""
+        """Returns where rows of the source land, `(n, width, 2)` of `(y, x)`, and where validly."""
         values = self._values.rows(rows)
         origin = pixel_positions(np.arange(rows.start, rows.stop), self.shape[1])
         return origin + values.displacement, values.valid

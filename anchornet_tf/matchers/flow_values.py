@@ -109,7 +109,7 @@ class DenseValues:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class GridValues:
-    """Values that are known at the cells of a grid and spread over the pixels when they are asked for.
+    """Values that are known at the cells of a grid, and spread over pixels on demand.
 
     Args:
         cells: DenseValues of the grid, with displacements in pixels.
@@ -197,7 +197,7 @@ def strips(height: int, width: int) -> Iterator[slice]:
 
 
 def pixel_positions(rows: np.ndarray, columns: int, width: int | None = None) -> np.ndarray:
-    """Returns `(rows, columns, 2)` float32: the (y, x) of each pixel, or of cells of `width` pixels.
+    """Returns `(rows, columns, 2)` float32: the (y, x) of each pixel, or of each cell.
 
     Args:
         rows: `(n,)` vertical positions.

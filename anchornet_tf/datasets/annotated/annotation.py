@@ -1,4 +1,4 @@
-"""What every benchmark is read into: annotated images, pairs of them, and how the pairs are scored."""
+"""What every benchmark is read into: annotated images, pairs of them, and how they are scored."""
 
 import dataclasses
 import pathlib
@@ -58,7 +58,8 @@ class Annotation:
         if not len(points) == len(self.point_names) == len(visible):
             raise ValueError(
                 "Each keypoint needs a name and a visibility. Received: "
-                f"{len(points)} points, {len(self.point_names)} names, {len(visible)} flags of {self.name}"
+                f"{len(points)} points, {len(self.point_names)} names, {len(visible)} flags of "
+                f"{self.name}"
             )
         if not np.isfinite(points[visible]).all():
             raise ValueError(
@@ -102,8 +103,8 @@ class Pair:
         """Finds the keypoints that are visible in both images.
 
         Returns:
-            `(n, 2)` points of the source and `(n, m, 2)` points of the target that have the same name; m is one
-            unless names repeat, and rows with fewer are filled up with NaN.
+            `(n, 2)` points of the source and `(n, m, 2)` points of the target that have the same
+            name; m is one unless names repeat, and rows with fewer are filled up with NaN.
         """
         places: dict[str, list] = {}
         for name, point in zip(
@@ -169,7 +170,7 @@ class Benchmark:
             raise ValueError(f"Names of pairs must be unique. Received: {', '.join(twice)} twice")
 
     def annotations(self) -> dict[str, Annotation]:
-        """Returns one annotation an image, by image key, in the order of first use."""
+        """Returns one annotation per image, by image key, in the order of first use."""
         found: dict[str, Annotation] = {}
         for pair in self.pairs:
             for annotation in (pair.source, pair.target):
@@ -177,7 +178,9 @@ class Benchmark:
         return found
 
     def limited(self, limit: int, seed: int) -> "Benchmark":
-        """Returns `limit` random pairs that are spread evenly over the groups; a larger limit keeps those of a smaller.
+        """Returns `limit` random pairs that are spread evenly over the groups.
+
+        A larger limit keeps the pairs of a smaller one.
 
         Raises:
             ValueError: If `limit` is not positive.
