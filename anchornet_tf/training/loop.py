@@ -55,9 +55,10 @@ def run(
             if broken:
                 folder.log(rows)
                 shown = ", ".join(f"{name}={parts[name]}" for name in broken)
+                kept = number - 1 - len(rows)
                 raise BrokenLoss(
-                    f"Expected finite losses; the checkpoint of step {number - 1 - len(rows)} is "
-                    "kept. A smaller --learning_rate often helps. "
+                    "Expected finite losses; a smaller --learning_rate often helps, and "
+                    f"{f'the checkpoint of step {kept} is kept' if kept else 'nothing was saved'}. "
                     f"Received: {shown} at step {number}"
                 )
             rows.append({"step": number, **{name: f"{value:.6g}" for name, value in parts.items()}})

@@ -6,6 +6,7 @@ import anchornet_tf
 from anchornet_tf.training import fit_pca
 from anchornet_tf.training.pca_config import PCAConfig
 from anchornet_tf.trunks import pca
+from anchornet_tf.utils.image_io import read_image
 from tests.trainers.running import run, write_folder
 
 
@@ -54,7 +55,7 @@ def test_a_smaller_pca_goes_through_both_stages(tmp_path):
     assert model.banks[0].kernel.shape[2] == 3 * 32
     bank = tmp_path / "one" / "banks" / "bird.npz"
     describe = anchornet_tf.get_descriptor("anchornet-class", bank=bank, image_size=96)
-    assert describe([data / "bird" / "0.png"])[0].values.shape[-1] == 6
+    assert describe([read_image(data / "bird" / "0.png")])[0].values.shape[-1] == 6
 
 
 def test_help_reads():
