@@ -10,7 +10,8 @@ from benchmarks.settings import Settings
 from benchmarks.timing import in_turn
 
 _GOAL = Goal(3)
-# Maps are copied to TensorFlow and normalised: twice their size, and the same again to be on the safe side.
+# Maps are copied to TensorFlow and normalised: twice their size, and the same again to be on the
+# safe side.
 _MEMORY_GOAL = Goal(4)
 
 

@@ -58,37 +58,6 @@ class FeatureMap:
         """Number of channels."""
         return self.values.shape[2]
 
-    def normalized(self, epsilon: float = 1e-12) -> "FeatureMap":
-        """Returns the map with each cell divided by its Euclidean norm.
-
-        Args:
-            epsilon: float. Norms below it count as `epsilon`, so that cells of zeros stay zero.
-        """
-        # Squares are summed in float64: those of large float32 values overflow float32.
-        squares = np.einsum("hwd,hwd->hw", self.values, self.values, dtype=np.float64)
-        norms = np.maximum(np.sqrt(squares), epsilon)[..., np.newaxis]
-        return dataclasses.replace(self, values=(self.values / norms).astype(np.float32))
-
-    def centered(self, mean: np.ndarray | None = None) -> "FeatureMap":
-        """Returns the map with a mean descriptor removed from every cell.
-
-        Args:
-            mean: array `(depth,)`, for instance that of both images of a pair. None means the
-                mean over the cells of this map.
-
-        Raises:
-            ValueError: If `mean` does not have shape `(depth,)`.
-        """
-        if mean is None:
-            mean = self.values.mean(axis=(0, 1), dtype=np.float64)
-        mean = np.asarray(mean)
-        if mean.shape != (self.depth,):
-            raise ValueError(
-                f"`mean` must have shape ({self.depth},), one number per channel. "
-                f"Received: mean.shape={mean.shape}"
-            )
-        return dataclasses.replace(self, values=self.values - mean.astype(np.float32))
-
     def resized(self, height: int, width: int, antialias: bool = False) -> "FeatureMap":
         """Returns the map resampled bilinearly to another grid of the same image.
 

@@ -173,7 +173,7 @@ def box_hog(image: np.ndarray, boxes: np.ndarray, reference: bool = False) -> np
 
 
 def _crop_boxes(image, boxes, size, normalized):
-    """Returns boxes with a margin of one cell, resized by a triangle kernel: `(n, size, size, 3)`."""
+    """Returns boxes with a margin of one cell, resized linearly: `(n, size, size, 3)`."""
     height, width = image.shape[:2]
     margin = (boxes[:, 2:] - boxes[:, :2] + 1) / TEMPLATE_CELLS
     first = _round_half_away(boxes[:, :2] - margin)

@@ -199,7 +199,8 @@ def _small_windows(image_size: tuple[int, int], num_found: int) -> np.ndarray:
         if len(boxes) >= _FEWEST_BOXES:
             break
     logging.warning(
-        "Only %d boxes were found in an image of %dx%d pixels: %d sliding windows take their place.",
+        "Only %d boxes were found in an image of %dx%d pixels: %d sliding windows take their "
+        "place.",
         num_found,
         *image_size,
         len(boxes),

@@ -4,7 +4,8 @@ The layout and the constants are those of VLFeat's `dsift` at one scale, the des
 published DSP and FlowWeb results use.
 
 Reference:
-- [Distinctive Image Features from Scale-Invariant Keypoints](https://doi.org/10.1023/B:VISI.0000029664.99615.94)
+- [Distinctive Image Features from Scale-Invariant Keypoints](
+  https://doi.org/10.1023/B:VISI.0000029664.99615.94)
 """
 
 from collections.abc import Sequence
@@ -226,6 +227,6 @@ def _check_options(step: int, bin_size: int, window: str) -> None:
 def _check_support(size: tuple[int, int], bin_size: int) -> None:
     if min(size) <= _span(bin_size):
         raise ValueError(
-            f"Without padding the image must be higher and wider than {_span(bin_size)} pixels, the "
-            f"distance between the outer bins. Received: (height, width)={size}"
+            f"Without padding the image must be higher and wider than {_span(bin_size)} pixels, "
+            f"the distance between the outer bins. Received: (height, width)={size}"
         )

@@ -192,8 +192,8 @@ def _pair_matcher(feature_scale: float | str | None, reference: bool, bottom_up:
 
     @tf.function(input_signature=[maps, maps, sizes, sizes], autograph=False)
     def match_pairs(source, target, size, target_size):
-        # One pair's matrix products keep all cores busy, and memory stays bounded. Numbers are mapped
-        # because slices share the memory of the maps; mapped maps would be copied.
+        # One pair's matrix products keep all cores busy, and memory stays bounded. The function is
+        # mapped over numbers: slices share the memory of the maps, but mapped maps are copied.
         return tf.map_fn(
             lambda pair: _match_pair(
                 source[pair], target[pair], size, target_size, feature_scale, reference, bottom_up
@@ -285,7 +285,7 @@ def _match_region(source, target, first, end, moved, reference):
 
 
 def _scale_to_truncation(source: PixelDescriptors, target: PixelDescriptors) -> tf.Tensor:
-    """Returns the norm at which unit vectors, any to any, have the truncation as median distance."""
+    """Returns the norm at which the median distance, any pixel to any, is the truncation."""
     cosine = tf.matmul(_some_pixels(source), _some_pixels(target), transpose_b=True)
     cosine = tf.sort(tf.reshape(cosine, (-1,)))
     median = cosine[tf.size(cosine) // 2]

@@ -44,33 +44,6 @@ def test_whole_floats_are_sizes():
     assert check_size((4.0, np.float32(5)), "size") == (4, 5)
 
 
-def test_normalized_cells_have_length_one_and_zeros_stay_zero():
-    values = _map().values.copy()
-    values[2, 3] = 0
-    values[0, 0] = 1e30  # Its square overflows float32.
-    result = FeatureMap(values, (50, 70)).normalized().values
-    lengths = np.linalg.norm(result.astype(np.float64), axis=-1)
-    assert lengths[2, 3] == 0
-    lengths[2, 3] = 1
-    np.testing.assert_allclose(lengths, 1, atol=1e-6)
-    np.testing.assert_allclose(result[1, 1], values[1, 1] / np.linalg.norm(values[1, 1]), atol=1e-6)
-
-
-def test_centered_removes_the_own_mean_or_the_one_given():
-    feature_map = _map()
-    np.testing.assert_allclose(feature_map.centered().values.mean((0, 1)), 0, atol=1e-6)
-    mean = np.array([1.0, 2.0, 3.0])
-    np.testing.assert_allclose(feature_map.centered(mean).values, feature_map.values - mean, 1e-5)
-    with pytest.raises(ValueError, match=r"shape \(3,\).*Received: mean.shape=\(2,\)"):
-        feature_map.centered(np.zeros(2))
-
-
-def test_a_constant_map_is_exactly_zero_when_centered():
-    constant = FeatureMap(np.full((9, 11, 3), 0.1234567), (90, 110))
-    result = constant.centered().normalized().values
-    np.testing.assert_array_equal(result, 0)
-
-
 @pytest.mark.parametrize("antialias", [False, True])
 @pytest.mark.parametrize("size", [(10, 14), (3, 4), (5, 20), (1, 1), (5, 7), (13, 2)])
 def test_resized_agrees_with_tensorflow(size, antialias):

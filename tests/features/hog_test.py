@@ -77,8 +77,8 @@ def test_box_hog_in_reference_mode_equals_the_golden_file():
     cells = cells.transpose(0, 3, 2, 1).reshape(len(cells), -1)
     difference = np.abs(cells - golden["box_hog"])
     np.testing.assert_allclose(difference[[0, 2, 3]], 0, atol=1e-6)
-    # In the second box four of 19,200 levels lie so close to one half that the program's own rounding
-    # errors decided them.
+    # In the second box four of 19,200 levels lie so close to one half that the program's own
+    # rounding errors decided them.
     assert difference[1].max() < 0.01 and difference[1].mean() < 1e-4
 
 

@@ -1,4 +1,4 @@
-"""Tests of DSP: the original's stages, plain formulas, properties on random maps, and real images."""
+"""Tests of DSP: the original's stages, plain formulas, properties of flows, and real images."""
 
 import numpy as np
 import pytest

@@ -7,7 +7,7 @@ from anchornet_tf.matchers.flow import Flow
 
 
 def random_map(grid=(9, 12), depth=8, image_size=None, seed=0) -> FeatureMap:
-    """Returns a map of independent random cells, four pixels a side unless told otherwise."""
+    """Returns a map of independent random cells, of 4 x 4 pixels unless told otherwise."""
     values = np.random.default_rng(seed).normal(size=(*grid, depth))
     return FeatureMap(values, image_size or (4 * grid[0], 4 * grid[1]))
 
