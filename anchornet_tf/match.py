@@ -63,10 +63,12 @@ def main(argv):
     from anchornet_tf import viz
     from anchornet_tf.matchers.matcher import Matcher
     from anchornet_tf.utils import files
+    from anchornet_tf.utils.image_io import read_scaled
 
     paths = argv[1], argv[2]
-    matcher = Matcher(_FEATURES.value, _MATCHER.value, max_pixels=_MAX_PIXELS.value, **options)
-    flow = matcher(*paths)
+    # Read once, and before the network, which takes longer to load than to find a wrong image.
+    images = [read_scaled(path, max_pixels=_MAX_PIXELS.value) for path in paths]
+    flow = Matcher(_FEATURES.value, _MATCHER.value, **options)(*images)
     if points is not None:
         for point, moved in zip(points, flow.transfer_points(points), strict=True):
             print(f"{point[0]:g},{point[1]:g} -> {moved[0]:.1f},{moved[1]:.1f}")
@@ -74,7 +76,7 @@ def main(argv):
         flow.save(_FLOW.value)
         print(f"Flow written to {_FLOW.value}")
     if _OUTPUT.value:
-        figure = viz.plot_summary(*paths, flow, points, max_pixels=_MAX_PIXELS.value)
+        figure = viz.plot_summary(*images, flow, points)
         with files.atomic_file(_OUTPUT.value) as temporary:
             figure.savefig(temporary, dpi=120)
         print(f"Picture written to {_OUTPUT.value}")

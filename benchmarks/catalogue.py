@@ -10,7 +10,7 @@ from benchmarks.settings import Settings
 # A group is a module of this package, a part one of its functions. Parts of a group share what they
 # prepare.
 GROUPS = {
-    "features": ("class_features", "all_class_features", "xla"),
+    "features": ("all_class_features", "class_features", "one_image", "xla"),
     "stage1": ("one_step", "twenty_classes"),
     "input_pipeline": ("cached_taps", "live_trunk"),
     "dsp": ("dsp_20", "dsp_128"),

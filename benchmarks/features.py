@@ -2,6 +2,8 @@
 
 import tensorflow as tf
 
+from anchornet_tf.layers.anchor_bank import factored_convolution
+from anchornet_tf.models import folding
 from benchmarks import memory, models, operations
 from benchmarks.results import Goal, Results, Row
 from benchmarks.settings import Settings
@@ -19,43 +21,71 @@ def class_features(settings: Settings) -> Results:
         settings,
         f"ANet-class features, K = {network.num_filters}",
         network,
-        lambda images: network.class_responses(images, name),
-        filters=lambda taps: bank.linear(taps),
-        read_out=lambda linear: equalizer(bank.whiten(linear)),
-        kernels=lambda: (bank.kernel.value, bank.bias.value),
-        goal=Goal(1.15),
+        folding.class_function(network, name, fixed=True),
+        filters=_fixed(folding.class_filters(bank, equalizer)),
+        more={
+            "not folded": lambda images: network.class_responses(images, name),
+            "folded in every call": folding.class_function(network, name, fixed=False),
+            "plain convolution on the hypercolumn": _plain(
+                network,
+                lambda: (bank.kernel.value, bank.bias.value),
+                lambda linear: equalizer(bank.whiten(linear)),
+            ),
+        },
+        goal=Goal(1.1),
         reference="plain 1.3",
     )
 
 
 def all_class_features(settings: Settings) -> Results:
-    """ANet: 640 filters and the autoencoder, and the preset's 1280."""
-    network = models.network(*settings.choose((20, 32), (2, 4)))
-    larger = models.network(*settings.choose((20, 64), (2, 8)))
+    """ANet: the 1,280 filters of the shipped preset with their autoencoder."""
+    network = models.network(*settings.choose((20, 64), (2, 8)))
     results = _compare(
         settings,
-        f"ANet features, {_num_filters(network)} filters + autoencoder",
+        f"ANet features, {_num_filters(network)} filters + autoencoder (voc20)",
         network,
-        network.features,
-        filters=network.linear_responses,
-        read_out=lambda linear: network.describe(network.gamma_maps(linear)),
-        kernels=lambda: _all_kernels(network),
-        goal=Goal(2.3),
-        reference="plain 3.7, factored in plain ops 2.6",
-        more={f"ANet features, {_num_filters(larger)} filters (voc20)": larger.features},
+        folding.features_function(network, fixed=True),
+        filters=_fixed(folding.agnostic_filters(network)),
+        more={
+            "not folded": network.features,
+            "folded in every call": folding.features_function(network, fixed=False),
+            "plain convolution on the hypercolumn": _plain_chain(network),
+        },
+        goal=Goal(1.6),
+        reference="not folded 2.8 to 3.8",
     )
     return Results(results.rows + _memory_rows(settings, network))
+
+
+def one_image(settings: Settings) -> Results:
+    """The same with a single image, where folding in every call costs most."""
+    network = models.network(*settings.choose((20, 64), (2, 8)))
+    images = _images(settings)[:1]
+    functions = {
+        _TRUNK: models.trunk,
+        "folded": folding.features_function(network, fixed=True),
+        "folded in every call": folding.features_function(network, fixed=False),
+        "not folded": network.features,
+    }
+    works = {name: _work(models.compiled(function), images) for name, function in functions.items()}
+    timed = in_turn(works, settings.repeats)
+    title = f"ANet features of one image, {_num_filters(network)} filters"
+    return Results(
+        tuple(
+            timed.row(name, f"{title}, {name}", per=_TRUNK) for name in functions if name != _TRUNK
+        )
+    )
 
 
 def xla(settings: Settings) -> Results:
     """Whether XLA wins."""
     images = _images(settings)
     one = models.network(1, settings.choose(64, 4))
-    every = models.network(*settings.choose((20, 32), (2, 4)))
+    every = models.network(*settings.choose((20, 64), (2, 8)))
     functions = {
         "trunk": models.trunk,
-        "ANet-class features": lambda images: one.class_responses(images, one.classes[0]),
-        "ANet features": every.features,
+        "ANet-class features": folding.class_function(one, one.classes[0], fixed=True),
+        "ANet features": folding.features_function(every, fixed=True),
     }
     works = {}
     for name, function in functions.items():
@@ -67,32 +97,16 @@ def xla(settings: Settings) -> Results:
     )
 
 
-def _compare(
-    settings,
-    title,
-    network,
-    features,
-    *,
-    filters,
-    read_out,
-    kernels,
-    goal,
-    reference,
-    more=None,
-) -> Results:
-    """Measures a descriptor, the same with a plain convolution, and its parts against the trunk."""
+def _compare(settings, title, network, features, *, filters, more, goal, reference) -> Results:
+    """Measures a descriptor, the same in other ways, and its parts against the trunk."""
     images = _images(settings)
     raw_taps = network.backbone(images)
     taps = network.hypercolumn_layer.project(raw_taps)
-    linear = filters(taps)
-
-    more = more or {}
-    whole = {"features": features, "plain": _plain(network, kernels, read_out), **more}
     parts = {
-        "projection": (network.hypercolumn_layer.project, raw_taps),
-        "filters": (filters, taps),
-        "read-out": (read_out, linear),
+        "PCA and normalisation": (network.hypercolumn_layer.project, raw_taps),
+        "the filters": (lambda taps: factored_convolution(taps, *filters), taps),
     }
+    whole = {"features": features, **more}
     timed = in_turn(
         {_TRUNK: _work(models.compiled(models.trunk), images)}
         | {name: _work(models.compiled(function), images) for name, function in whole.items()}
@@ -114,33 +128,38 @@ def _compare(
                 reference=reference,
                 note=f"{least:.2f} x the trunk's operations",
             ),
-            timed.row("plain", f"{title}, plain convolution on the hypercolumn", per=_TRUNK),
-            timed.row("projection", "of which PCA and normalisation", per=_TRUNK),
-            timed.row("filters", "of which the filters", per=_TRUNK),
-            timed.row("read-out", "of which everything after them", per=_TRUNK),
-            *(timed.row(name, name, per=_TRUNK) for name in more),
+            *(timed.row(name, f"of which {name}", per=_TRUNK) for name in parts),
+            *(timed.row(name, f"{title}, {name}", per=_TRUNK) for name in more),
         )
     )
 
 
 def _memory_rows(settings, network) -> tuple[Row, ...]:
     images = _images(settings)
-    channels = 3 * network.dimensions
-    plain = _plain(
-        network,
-        lambda: _all_kernels(network),
-        lambda linear: network.describe(network.gamma_maps(linear)),
-    )
-    count = operations.count_tensors(network.features, channels, images)
+    features = folding.features_function(network, fixed=True)
+    count = operations.count_stacked_maps(features, 3 * network.dimensions, images)
     rows = [
         Row("hypercolumns in the graph of the ANet features", "maps", (float(count),), Goal(0)),
     ]
-    for name, function in (("ANet features", network.features), ("plain convolution", plain)):
+    functions = {"ANet features": features, "plain convolution": _plain_chain(network)}
+    for name, function in functions.items():
         work = _work(models.compiled(function), images)
         work()
         peak = memory.peak_growth(work) / memory.MEGABYTE
         rows.append(Row(f"peak memory of a pass, {name}", "MB", (peak,)))
     return tuple(rows)
+
+
+def _fixed(filters):
+    return tuple(tf.constant(values.numpy()) for values in filters)
+
+
+def _plain_chain(network):
+    return _plain(
+        network,
+        lambda: _all_kernels(network),
+        lambda linear: network.describe(network.gamma_maps(linear)),
+    )
 
 
 def _plain(network, kernels, read_out):

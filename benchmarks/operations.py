@@ -25,8 +25,9 @@ def count_operations(function: Callable, *inputs: tf.Tensor) -> int:
         logging.set_verbosity(before)
 
 
-def count_tensors(function: Callable, channels: int, *inputs: tf.Tensor) -> int:
-    """Returns how many maps `(batch, height, width, channels)` a graph makes."""
+def count_stacked_maps(function: Callable, channels: int, *inputs: tf.Tensor) -> int:
+    """Returns how many maps `(batch, height, width, channels)` a graph joins from others."""
     graph = tf.function(function).get_concrete_function(*inputs).graph
-    outputs = [tensor.shape for operation in graph.get_operations() for tensor in operation.outputs]
-    return sum(shape.rank == 4 and shape[-1] == channels for shape in outputs)
+    joined = [operation for operation in graph.get_operations() if operation.type == "ConcatV2"]
+    shapes = [operation.outputs[0].shape for operation in joined]
+    return sum(shape.rank == 4 and shape[-1] == channels for shape in shapes)

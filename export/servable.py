@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from anchornet_tf.layers.anchor_bank import factored_convolution
 from anchornet_tf.losses.diversity import filter_diversity_loss
+from anchornet_tf.models import folding
 from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.trunks.backbone import MINIMUM_SIZE
 from export import graph_matching
@@ -19,6 +20,11 @@ class Servable(tf.train.Checkpoint):
     Serving. The first dimension of every input and output is the batch, along which TensorFlow
     Serving joins requests. Images are RGB from 0 to 255, float32 or uint8. Batch normalisation
     keeps its statistics, whatever the value of `training`.
+
+    Where the chain behind the taps is linear (`gamma="whitened"`), it is kept as one bank of
+    filters as well (see `anchornet_tf.models.folding`). `features`, `from_bytes`, `match` and
+    `match_points` use that one. The call itself and `serve`, which may be trained, fold the chain
+    anew each time; after training, `refold` brings the other functions up to date.
 
     Args:
         model: `AnchorNet`.
@@ -61,15 +67,30 @@ class Servable(tf.train.Checkpoint):
         # attribute: it would be saved with everything that Keras attaches to it.
         images = tf.TensorSpec((None, None, None, 3), tf.float32)
         self._taps = tf.function(model.taps, input_signature=[images], autograph=False)
+        self._describe_live = tf.function(
+            folding.chain_function(model, self._taps), input_signature=[images], autograph=False
+        )
+        self._describe = self._describe_live
+        if folding.is_linear(model):
+            self._fold(model, images)
+        self._class_maps = _class_maps_function(model)
+        self._trace()
+
+    def _fold(self, model, images) -> None:
+        """Keeps the class-agnostic chain as one bank, for the functions that only serve."""
+        kernel, bias = (tf.Variable(part, trainable=False) for part in _folded(model))
+        self._folded = [kernel, bias]
         self._describe = tf.function(
-            lambda images: model.describe(
-                model.gamma_maps(model.linear_responses(self._taps(images)))
-            ),
+            lambda images: factored_convolution(self._taps(images), kernel, bias),
             input_signature=[images],
             autograph=False,
         )
-        self._class_maps = _class_maps_function(model)
-        self._trace()
+
+        def refold():
+            for variable, value in zip((kernel, bias), _folded(model), strict=True):
+                variable.assign(value)
+
+        self.refold = tf.function(refold, input_signature=[], autograph=False)
 
     @tf.function(autograph=False)
     def __call__(self, image, training=False):
@@ -79,12 +100,12 @@ class Servable(tf.train.Checkpoint):
             image: `(batch, height, width, 3)`.
             training: Has no effect; TF-Hub and Keras pass it.
         """
-        return self._describe(_checked(image))
+        return self._describe_live(_checked(image))
 
     @tf.function(autograph=False)
     def serve(self, image):
         """Returns descriptors; `keras.layers.TFSMLayer` looks for this name first."""
-        return self._describe(_checked(image))
+        return self._describe_live(_checked(image))
 
     @tf.function(autograph=False)
     def features(self, image):
@@ -167,7 +188,9 @@ class Servable(tf.train.Checkpoint):
 
     def _matched(self, inputs):
         # Two pixels are enough, as in `anchornet_tf.utils.image_io`: images are resized first.
-        source, target = (_checked(inputs[name], minimum=2) for name in ("source", "target"))
+        source, target = (
+            _checked(inputs[name], minimum=2, keep_bytes=True) for name in ("source", "target")
+        )
         return graph_matching.match_images(
             self._describe, source, target, self._size, self._matcher
         )
@@ -215,8 +238,12 @@ _BYTES = tf.TensorSpec((None,), tf.string, "image_bytes")
 _POINTS = {"points": tf.TensorSpec((None, None, 2), tf.float32, "points")}
 
 
-def _checked(image, minimum=MINIMUM_SIZE):
-    """Returns images as float32; the call fails for images that are too small or not finite."""
+def _checked(image, minimum=MINIMUM_SIZE, keep_bytes=False):
+    """Returns images as float32; the call fails for images that are too small or not finite.
+
+    With `keep_bytes`, uint8 images stay as they are: resizing makes floats of them, with the same
+    values and without a copy of four times the size.
+    """
     size = tf.shape(image)[1:3]
     check = tf.debugging.Assert(
         tf.reduce_all(size >= minimum),
@@ -226,8 +253,15 @@ def _checked(image, minimum=MINIMUM_SIZE):
         ],
     )
     with tf.control_dependencies([check]):
+        if keep_bytes and image.dtype == tf.uint8:
+            return tf.identity(image)
         image = tf.cast(image, tf.float32)
     return tf.debugging.check_numerics(image, "Expected finite pixel values. Received: image")
+
+
+def _folded(model) -> tuple[tf.Tensor, tf.Tensor]:
+    kernel, bias = folding.agnostic_filters(model, tf.float64)
+    return tf.cast(kernel, tf.float32), tf.cast(bias, tf.float32)
 
 
 def _diversity(kernel, weight):

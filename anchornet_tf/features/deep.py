@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from anchornet_tf.features.feature_map import FeatureMap
-from anchornet_tf.losses.diversity import gaussian_smoothing
+from anchornet_tf.image import gaussian_smoothing
 
 Network = Callable[[tf.Tensor], tf.Tensor]
 

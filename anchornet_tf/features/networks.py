@@ -7,7 +7,7 @@ import pathlib
 from anchornet_tf.features.deep import DeepDescriptor
 from anchornet_tf.layers import hypercolumn
 from anchornet_tf.layers.anchor_bank import AnchorBank
-from anchornet_tf.models import presets
+from anchornet_tf.models import folding, presets
 from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.models.bank_file import BankFile
 from anchornet_tf.models.tap_extractor import TapExtractor
@@ -40,7 +40,8 @@ def class_agnostic(
     Raises:
         ValueError: If there is no such model, or a number is out of range.
     """
-    return DeepDescriptor(_model(model, equalization).features, image_size, batch_size, blur)
+    network = folding.features_function(_model(model, equalization), fixed=_is_ours(model))
+    return DeepDescriptor(network, image_size, batch_size, blur)
 
 
 def of_one_class(
@@ -84,9 +85,10 @@ def of_one_class(
                 "Expected no extractor beside a model, which has its own. "
                 f"Received: extractor={extractor!r}"
             )
-        loaded = _model(presets.DEFAULT if model is None else model, equalization)
-        loaded.bank(class_name)  # Fails for an unknown class now, not at the first image.
-        network = functools.partial(loaded.class_responses, class_name=class_name)
+        model = presets.DEFAULT if model is None else model
+        network = folding.class_function(
+            _model(model, equalization), class_name, fixed=_is_ours(model)
+        )
     else:
         extractor = extractor or _extractor_beside(bank)
         responses = _bank_function(bank, extractor, equalization)
@@ -172,6 +174,11 @@ def _model(model: Model, equalization: float | None) -> AnchorNet:
     return model
 
 
+def _is_ours(model: Model) -> bool:
+    """Tells whether nobody else holds a model, so that its variables never change."""
+    return isinstance(model, str | os.PathLike)
+
+
 def _bank_function(bank: Bank, extractor: TapExtractor, equalization: float | None):
     """Returns a function from taps to the responses of a bank."""
     if isinstance(bank, AnchorBank):
@@ -183,7 +190,7 @@ def _bank_function(bank: Bank, extractor: TapExtractor, equalization: float | No
             f"Expected a bank trained on the extractor's PCA {extractor.pca_digest}; make a "
             f"`TapExtractor` with the run's pca.npz. Received: a bank of PCA {file.pca_digest}"
         )
-    return file.descriptor(equalization)
+    return folding.bank_function(file.bank(), file.equalizer_layer(equalization))
 
 
 def _check_not_made(equalization: float | None) -> None:

@@ -69,26 +69,25 @@ class BankFile:
             getattr(bank, name).assign(self.arrays[name])
         return bank
 
-    def descriptor(self, equalization: float | None = None):
-        """Returns a function from taps to the descriptor of the class: whitened, then evened out.
+    def equalizer_layer(self, strength: float | None = None) -> Equalizer | None:
+        """Returns the layer that equalizes whitened responses, or None for the identity.
 
         Args:
-            equalization: float. Strength of the map that evens out the responses, see `Equalizer`;
-                None for the strength that the bank was saved with.
+            strength: float. Strength of the equalizer, see `Equalizer`; None for the one that the
+                bank was saved with.
 
         Raises:
-            ValueError: If the bank cannot be equalized with that strength.
+            ValueError: If `strength` is out of range.
         """
-        bank = self.bank("whitened")
         if self.equalizer is None:
-            return bank
+            return None
         equalizer = Equalizer(name=f"equalizer_{self.class_name}")
         equalizer.build((None, len(self.equalizer)))
         equalizer.built = True
         equalizer.matrix.assign(self.equalizer)
-        if equalization is not None:
-            equalizer.change_strength(equalization)
-        return lambda taps: equalizer(bank(taps))
+        if strength is not None:
+            equalizer.change_strength(strength)
+        return equalizer
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the bank to a `.npz` file, which appears only when it is complete."""

@@ -5,7 +5,7 @@ responses, and so of the taps. The whole chain is therefore one bank of filters 
 and bias: for the preset, 256 filters in place of 1,280 with two matrix products behind them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 
@@ -20,19 +20,29 @@ def features_function(model: AnchorNet, fixed: bool) -> Callable[[tf.Tensor], tf
     """Returns a function of images that equals `model.features` at less than half the cost.
 
     Args:
-        model: The model. One with `gamma="softplus"` is no linear chain: it is returned as it is.
+        model: The model. One with `gamma="softplus"` is no linear chain and is not folded.
         fixed: bool. Whether the chain is folded now, so that the function keeps the values that
             the model has now. Otherwise it is folded in every call, and follows the model's
             variables and their gradients.
     """
-    if not is_linear(model):
-        return model.features
-    filters = _fixed(agnostic_filters(model, tf.float64)) if fixed else None
+    if not is_linear(model) or not fixed:
+        return chain_function(model, model.taps)
+    kernel, bias = _constants(agnostic_filters(model, tf.float64))
+    return lambda images: factored_convolution(model.taps(images), kernel, bias)
 
-    def features(images):
-        return factored_convolution(model.taps(images), *(filters or agnostic_filters(model)))
 
-    return features
+def chain_function(
+    model: AnchorNet, taps_of: Callable[[tf.Tensor], Sequence[tf.Tensor]]
+) -> Callable[[tf.Tensor], tf.Tensor]:
+    """Returns a function of images that equals `model.features` and follows its variables.
+
+    Args:
+        model: The model.
+        taps_of: What computes the taps of images, such as `model.taps`.
+    """
+    if is_linear(model):
+        return lambda images: factored_convolution(taps_of(images), *agnostic_filters(model))
+    return lambda images: model.describe(model.gamma_maps(model.linear_responses(taps_of(images))))
 
 
 def class_function(
@@ -50,7 +60,7 @@ def class_function(
     """
     bank = model.bank(class_name)
     equalizer = model.bank_equalizers[model.classes.index(class_name)]
-    filters = _fixed(class_filters(bank, equalizer, tf.float64)) if fixed else None
+    filters = _constants(class_filters(bank, equalizer, tf.float64)) if fixed else None
 
     def responses(images):
         return factored_convolution(
@@ -58,6 +68,19 @@ def class_function(
         )
 
     return responses
+
+
+def bank_function(
+    bank: AnchorBank, equalizer: Equalizer | None
+) -> Callable[[Sequence[tf.Tensor]], tf.Tensor]:
+    """Returns a function of taps: a bank, whitened and then equalized, with the values of now.
+
+    Args:
+        bank: The bank of a class.
+        equalizer: What evens out its whitened responses, or None for the identity.
+    """
+    kernel, bias = _constants(class_filters(bank, equalizer, tf.float64))
+    return lambda taps: factored_convolution(taps, kernel, bias)
 
 
 def is_linear(model: AnchorNet) -> bool:
@@ -114,6 +137,6 @@ def _folded(bank: AnchorBank, matrix: tf.Tensor, dtype) -> Filters:
     return kernel, tf.linalg.matvec(matrix, bias, transpose_a=True)
 
 
-def _fixed(filters: Filters) -> Filters:
+def _constants(filters: Filters) -> Filters:
     kernel, bias = (tf.constant(values.numpy(), tf.float32) for values in filters)
     return kernel, bias

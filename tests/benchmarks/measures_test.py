@@ -31,10 +31,9 @@ def test_maps_of_a_graph():
     def function(x):
         return tf.concat([x, x], axis=-1)
 
-    assert (
-        operations.count_tensors(function, 6, images) == 2
-    )  # The map, and its name as the result.
-    assert operations.count_tensors(function, 7, images) == 0
+    assert operations.count_stacked_maps(function, 6, images) == 1
+    assert operations.count_stacked_maps(function, 7, images) == 0
+    assert operations.count_stacked_maps(lambda x: 2 * x, 3, images) == 0
 
 
 def test_pictures():

@@ -21,7 +21,15 @@ WEIGHTS = {"weight_div_a": 7.0, "weight_div_encoder": 5.0}
 def model():
     """A model with a seeded random trunk; no statistic has its initial value."""
     keras.utils.set_random_seed(1)
-    model = AnchorNet(CLASSES, 4, latent_filters=8, dimensions=8, image_size=(64, 96), weights=None)
+    model = AnchorNet(
+        CLASSES,
+        4,
+        latent_filters=8,
+        gamma="whitened",
+        dimensions=8,
+        image_size=(64, 96),
+        weights=None,
+    )
     rng = np.random.default_rng(0)
     for bank in model.banks:
         mean = rng.normal(size=4)

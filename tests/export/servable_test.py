@@ -6,6 +6,7 @@ import tensorflow as tf
 
 import anchornet_tf
 from anchornet_tf.losses.diversity import filter_diversity_loss
+from anchornet_tf.models.anchornet import AnchorNet
 from export.servable import Servable
 from tests.export.agreement import assert_flows_agree
 
@@ -127,3 +128,30 @@ def test_training_keeps_the_statistics(loaded):
     loaded(_images(32, 32, 2).astype(np.float32), training=True)
     for old, variable in zip(before, loaded.variables, strict=True):
         np.testing.assert_array_equal(old, variable.numpy())
+
+
+def test_training_reaches_the_call_at_once_and_the_rest_by_refold(exported):
+    loaded, images = tf.saved_model.load(str(exported)), _images(40, 40, 1)
+    before = loaded(images).numpy()
+    _close(loaded.features(images)["features"], before)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.square(loaded(images, training=True)))
+    # Kernel and bias of each bank, and the encoder's kernel.
+    heads = loaded.trainable_variables[-2 * len(loaded.regularization_losses) + 1 :]
+    for variable, gradient in zip(heads, tape.gradient(loss, heads), strict=True):
+        variable.assign_sub(gradient / tf.norm(gradient))
+    after = loaded(images).numpy()
+    assert np.abs(after - before).max() > 1e-2 * np.abs(before).max()
+    _close(loaded.serve(images), after)
+    _close(loaded.features(images)["features"], before)
+    loaded.refold()
+    _close(loaded.features(images)["features"], after)
+
+
+def test_a_model_that_is_not_linear_is_served_as_it_is(model):
+    options = {"latent_filters": 5, "dimensions": 8, "weights": model.backbone}
+    softplus = AnchorNet(("bird", "cow"), 3, gamma="softplus", **options)
+    images = _images(40, 40, 1)
+    servable = Servable(softplus)
+    assert not hasattr(servable, "refold")
+    _close(servable.features(tf.constant(images))["features"], softplus(images))
