@@ -1,4 +1,4 @@
-"""Package metadata; the tools' settings are in pyproject.toml, the tested versions in constraints.txt."""
+"""Package metadata. Settings of tools: pyproject.toml; tested versions: constraints.txt."""
 
 import pathlib
 import re
@@ -41,7 +41,7 @@ EXTRAS = {
 setuptools.setup(
     name="anchornet_tf",
     version=re.search(r'__version__ = "(.+)"', INIT).group(1),
-    description="Dense semantic matching for TensorFlow and Keras: AnchorNet, trained, exported and measured",
+    description="Dense semantic matching for TensorFlow and Keras, on AnchorNet (CVPR 2017)",
     long_description=(ROOT / "README.md").read_text(),
     long_description_content_type="text/markdown",
     license="Apache-2.0",

@@ -57,10 +57,14 @@ def gaussian_filter2d(
 
     Example:
 
-    >>> image = np.zeros((5, 5), "float32")
-    >>> image[2, 2] = 1.0
-    >>> float(gaussian_filter2d(image)[2, 2])  # doctest: +ELLIPSIS
-    0.2041...
+    ```python
+    import numpy as np
+    from anchornet_tf.image import gaussian_filter2d
+
+    image = np.zeros((5, 5), "float32")
+    image[2, 2] = 1.0
+    assert round(float(gaussian_filter2d(image)[2, 2]), 4) == 0.2042
+    ```
     """
     filter_shape, sigma = _filter_shape_pair(filter_shape), _sigma_pair(sigma)
     mode = padding.upper() if isinstance(padding, str) else padding

@@ -57,7 +57,7 @@ def test_mistakes_end_in_one_line(tmp_path):
 
 @pytest.mark.slow
 def test_flowweb_cars_without_a_flow(tmp_path):
-    """First 20 images of the set; the published program gets 0.577 and 0.197 on a set of 20 cars."""
+    """First 20 images of the set; the published program gets 0.577 and 0.197 on 20 cars."""
     folder = shared_path("data/flowweb-car")
     for number in range(1, 21):
         for suffix in ("jpg", "mat"):

@@ -1,4 +1,4 @@
-"""Deep descriptors: shapes and sizes with a random trunk; the known matching quality with the real one."""
+"""Deep descriptors: shapes and sizes with a random trunk, known quality with the real one."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The stage 1 program as a user meets it: help, wrong input, a run, a killed run, a finished run."""
+"""Stage 1 as a user meets it: help, wrong input, a run, a killed run, a finished run."""
 
 import re
 import signal

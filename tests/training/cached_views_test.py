@@ -1,4 +1,4 @@
-"""Cached taps are the taps of the planned views, computed once, shared by runs that differ in nothing else."""
+"""Cached taps are those of the planned views, computed once and shared by equal runs."""
 
 import numpy as np
 

@@ -1,4 +1,6 @@
-"""Trains on the synthetic taps in a process of its own: python -m tests.training.distributed_program STRATEGY OUT.
+"""Trains on the synthetic taps in a process of its own.
+
+    python -m tests.training.distributed_program STRATEGY OUT
 
 ANCHORNET_TEST_STAGE=2 trains the second stage.
 """

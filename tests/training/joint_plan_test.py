@@ -1,4 +1,4 @@
-"""Stage 2's batches: uniform over classes, a function of the step alone, shares that make up the whole."""
+"""Stage 2's batches: uniform over classes, a function of the step, shares of a whole."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The images behind a bank's statistics are the class's own, and cost no trunk where taps are cached."""
+"""The images behind a bank's statistics are those of its class; cached taps need no trunk."""
 
 import numpy as np
 import pytest

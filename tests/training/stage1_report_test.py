@@ -1,4 +1,4 @@
-"""The report on a bank whose filter is known: it finds a planted cell that only images of the class have."""
+"""The report on a bank with a known filter: it finds a cell that only its class has."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,8 @@ def test_summary(bank, held_out):
     summary = stage1_report.summarise(bank, held_out, column=2, sigma=0.0)
     assert summary["average_precision"] == 1.0
     assert (summary["positives"], summary["background"]) == (3, 3)
-    # Four equal filters and one at 45 degrees to them, at one of nine taps: pairs (12 * 1 + 8 * sqrt(1/2)) / 20 / 9.
+    # Four equal filters and one at 45 degrees to them, at one of nine taps: the pairs give
+    # (12 * 1 + 8 * sqrt(1/2)) / 20 / 9.
     assert summary["filter_cosine"] == pytest.approx((12 + 8 * np.sqrt(0.5)) / 20 / 9, rel=1e-4)
     assert summary["map_overlap"] == pytest.approx(1, abs=0.01)
 

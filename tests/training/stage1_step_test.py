@@ -1,4 +1,4 @@
-"""Stage 1's step: the losses' sum, several classes as one at a time, resuming, and every strategy the same."""
+"""Stage 1's step: the sum of its losses, several classes, resuming, every strategy alike."""
 
 import csv
 import json

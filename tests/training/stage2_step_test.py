@@ -1,4 +1,4 @@
-"""Stage 2's step: the sum of its losses against a plain formula, who moves and how fast, resuming, strategies."""
+"""Stage 2's step: its losses against a plain formula, rates, resuming, strategies."""
 
 import csv
 

@@ -18,7 +18,7 @@ def small_config(classes=("bird", "cow"), **changes) -> Stage1Config:
 
 
 def _group(name: str, step: int) -> list[np.ndarray]:
-    """The taps of one group of a batch (the positives of a class, or the background): a function of name and step."""
+    """Returns the taps of one group of a batch: a function of the group's name and the step."""
     rng = np.random.default_rng([step, *name.encode()])
     taps = [rng.normal(size=(SLOTS, *shape)).astype(np.float32) for shape in SHAPES]
     if name != "background":
