@@ -11,6 +11,7 @@ from benchmarks.settings import Settings
 # prepare.
 GROUPS = {
     "features": ("all_class_features", "class_features", "one_image", "xla"),
+    "matching": ("one_pair", "thousand_pairs", "first_call"),
     "stage1": ("one_step", "twenty_classes"),
     "input_pipeline": ("cached_taps", "live_trunk"),
     "dsp": ("dsp_20", "dsp_128"),
@@ -26,7 +27,7 @@ GROUPS = {
         "growth_pairs",
     ),
     "workers": ("local_workers",),
-    "scale": ("ten_thousand_images", "thousand_pairs"),
+    "scale": ("ten_thousand_images", "described_once"),
 }
 
 

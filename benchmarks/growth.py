@@ -8,6 +8,7 @@ import numpy as np
 from anchornet_tf.datasets.voc_classes import VOC_CLASSES
 from anchornet_tf.features.deep import DeepDescriptor
 from anchornet_tf.matchers.api import match_many
+from anchornet_tf.models import folding
 from benchmarks import models, proposal_flow, stage1
 from benchmarks.results import Curve, Line, Results
 from benchmarks.settings import Settings
@@ -20,8 +21,8 @@ def growth_image_size(settings: Settings) -> Results:
     every = models.network(*settings.choose((20, 32), (2, 4)))
     functions = {
         "trunk": models.compiled(models.trunk),
-        "ANet-class": models.compiled(lambda x: one.class_responses(x, one.classes[0])),
-        "ANet": models.compiled(every.features),
+        "ANet-class": models.compiled(folding.class_function(one, one.classes[0], fixed=True)),
+        "ANet": models.compiled(folding.features_function(every, fixed=True)),
     }
 
     def works(size):
@@ -56,7 +57,7 @@ def growth_classes(settings: Settings) -> Results:
 
     def works(num_classes):
         network = models.network(num_classes, settings.choose(32, 4))
-        features = models.compiled(network.features)
+        features = models.compiled(folding.features_function(network, fixed=True))
         config = stage1.make_config(
             settings, VOC_CLASSES[:num_classes], num_filters=network.num_filters
         )
@@ -87,7 +88,7 @@ def growth_pairs(settings: Settings) -> Results:
     """Pairs among a fixed number of images."""
     size = settings.choose(112, 32)
     network = models.network(*settings.choose((20, 32), (2, 4)))
-    describe = DeepDescriptor(network.features, image_size=size)
+    describe = DeepDescriptor(folding.features_function(network, fixed=True), size)
     images = random_pictures(settings.choose(20, 4), size)
     every = list(itertools.permutations(range(len(images)), 2))
 

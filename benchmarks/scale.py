@@ -63,11 +63,11 @@ class CountingDescriptor:
         return self._describe(images)
 
 
-def thousand_pairs(settings: Settings) -> Results:
+def described_once(settings: Settings) -> Results:
     """`match_many`: each image is described once, however many pairs it is in."""
     num_images, num_pairs, size = settings.choose((100, 1000, 112), (6, 20, 32))
     network = models.network(*settings.choose((20, 32), (2, 4)))
-    describe = CountingDescriptor(DeepDescriptor(network.features, image_size=size))
+    describe = CountingDescriptor(DeepDescriptor(network.features, size))
     images = random_pictures(num_images, size)
     every = list(itertools.permutations(range(num_images), 2))
     chosen = np.random.default_rng(_SEED).choice(len(every), num_pairs, replace=False)

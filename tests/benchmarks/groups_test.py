@@ -11,7 +11,7 @@ from benchmarks.settings import Settings
 from benchmarks.timing import Timed
 
 # Processes of their own, and the compilation by XLA, take longer than everything else together.
-_SLOW = {"help_text", "imports", "local_workers", "xla"}
+_SLOW = {"help_text", "imports", "first_call", "local_workers", "xla"}
 _MAY_BE_ZERO = ("MB", "maps", "x the maps", "times")
 _WITH_CURVES = {"growth", "workers"}
 _PARTS = [
@@ -45,7 +45,7 @@ def test_the_graph_of_the_features_has_no_hypercolumn(settings, small_trunk):
 
 
 def test_images_of_many_pairs_are_described_once(settings, small_trunk):
-    described, speed = scale.thousand_pairs(settings).rows
+    described, speed = scale.described_once(settings).rows
     assert described.samples == (described.goal.bound,) == (6.0,)
     assert described.verdict == "met"
 
