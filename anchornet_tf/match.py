@@ -60,6 +60,8 @@ def main(argv):
     options = dict(parse_option(text) for text in _OPTION.value)
     points = _parse_points(_POINTS.value)
     # TensorFlow is imported after the flags are parsed, so that --help answers at once.
+    import numpy as np
+
     from anchornet_tf import viz
     from anchornet_tf.matchers.matcher import Matcher
     from anchornet_tf.utils import files
@@ -68,10 +70,14 @@ def main(argv):
     paths = argv[1], argv[2]
     # Read once, and before the network, which takes longer to load than to find a wrong image.
     images = [read_scaled(path, max_pixels=_MAX_PIXELS.value) for path in paths]
+    _check_points(points, images[0].original_size)
+    if _OUTPUT.value:
+        viz.check_format(_OUTPUT.value)
     flow = Matcher(_FEATURES.value, _MATCHER.value, **options)(*images)
     if points is not None:
         for point, moved in zip(points, flow.transfer_points(points), strict=True):
-            print(f"{point[0]:g},{point[1]:g} -> {moved[0]:.1f},{moved[1]:.1f}")
+            found = "no match" if np.isnan(moved).any() else f"{moved[0]:.1f},{moved[1]:.1f}"
+            print(f"{point[0]:g},{point[1]:g} -> {found}")
     if _FLOW.value:
         flow.save(_FLOW.value)
         print(f"Flow written to {_FLOW.value}")
@@ -83,12 +89,24 @@ def main(argv):
     print(f"Next: {_next_command(*paths, flow.shape, points)}")
 
 
+def _check_points(points, size: tuple[int, int]) -> None:
+    height, width = size
+    for x, y in points or ():
+        if not (-0.5 <= x < width - 0.5 and -0.5 <= y < height - 0.5):
+            raise ValueError(
+                f"Expected --points inside the source image of width {width} and height {height}. "
+                f"Received: {x:g},{y:g}"
+            )
+
+
 def _next_command(source_path, target_path, shape, points):
     """Suggests to try points where there were none, and the way back otherwise."""
     paths = [source_path, target_path] if points is None else [target_path, source_path]
     command = ["python", "-m", "anchornet_tf.match", *paths]
     command += [f"--features={_FEATURES.value}", f"--matcher={_MATCHER.value}"]
     command += [f"--option={option}" for option in _OPTION.value]
+    if flags.FLAGS["output"].present:
+        command += [f"--output={_OUTPUT.value}"]
     if points is None:
         command += [f"--points={shape[1] // 2},{shape[0] // 2}"]
     return shlex.join(command)

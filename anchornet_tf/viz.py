@@ -6,6 +6,7 @@ points are always given in pixels of the original images.
 """
 
 import math
+import pathlib
 
 import matplotlib
 import numpy as np
@@ -193,6 +194,16 @@ def plot_responses(
         name = titles[index] if titles is not None else f"{index}"
         panel.set_title(f"{name}  (max {peaks[index]:.2f})", fontsize=9)
     return figure
+
+
+def check_format(path: str) -> None:
+    """Raises ValueError for the path of a picture that cannot be written, by its ending."""
+    known = Figure().canvas.get_supported_filetypes()
+    ending = pathlib.Path(path).suffix.lower().lstrip(".")
+    if ending not in known:
+        raise ValueError(
+            f"Expected a picture that ends in one of {', '.join(sorted(known))}. Received: {path!r}"
+        )
 
 
 def choose_points(

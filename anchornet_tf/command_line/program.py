@@ -1,5 +1,6 @@
 """Runs a program: flags, one line for what the user can mend, a traceback for anything else."""
 
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -42,7 +43,12 @@ def run(
     ```
     """
     start.prepare()
-    app.run(lambda argv: _call(main, argv, mendable, interrupted), flags_parser=_parse)
+    try:
+        app.run(lambda argv: _call(main, argv, mendable, interrupted), flags_parser=_parse)
+    except BrokenPipeError:
+        # Somebody like `head` has read enough. Python would complain once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
 
 
 def flags_only(argv: list[str]) -> None:

@@ -76,7 +76,8 @@ def of_one_class(
     """
     if (bank is None) == (class_name is None) or (bank is not None and model is not None):
         raise ValueError(
-            "Expected a bank, or a model with a class_name, for the descriptor 'anchornet-class'. "
+            "Expected a bank, or a model with a class_name, for the descriptor 'anchornet-class': "
+            "bank=FILE, or class_name=NAME for the default preset. "
             f"Received: bank={bank!r}, model={model!r}, class_name={class_name!r}"
         )
     if bank is None:

@@ -118,4 +118,7 @@ class Equalizer(keras.layers.Layer):
 
 def _check_strength(strength: float) -> None:
     if not 0 <= strength <= 0.5:
-        raise ValueError(f"Expected a `strength` from 0 to 0.5. Received: {strength}")
+        raise ValueError(
+            "Expected a `strength` (the `equalization` of a model) from 0 to 0.5. "
+            f"Received: {strength}"
+        )

@@ -1,6 +1,7 @@
 """The flow: what every matcher returns, in pixels of the original images."""
 
 import dataclasses
+import math
 import os
 
 import numpy as np
@@ -14,6 +15,10 @@ from anchornet_tf.matchers.flow_values import (
     pixel_positions,
     strips,
 )
+from anchornet_tf.utils.image_io import read_image
+
+# Larger flows are written as their cells, if they have any.
+_MOST_PIXELS_WRITTEN = 2**22
 
 
 class Flow:
@@ -195,7 +200,8 @@ class Flow:
         """Pulls the target image into the frame of the source image (bilinear).
 
         Args:
-            target_image: array `(height, width)` or `(height, width, channels)` of `target_size`.
+            target_image: array `(height, width)` or `(height, width, channels)` of `target_size`,
+                or the path of an image.
             fill: Value of pixels whose match is invalid or lies off the target image.
 
         Returns:
@@ -204,6 +210,8 @@ class Flow:
         Raises:
             ValueError: If the image does not have the target's size.
         """
+        if isinstance(target_image, str | os.PathLike):
+            target_image = read_image(target_image)
         image = self._check_target_array(target_image, "target_image")
         warped = np.empty((*self.shape, *image.shape[2:]), image.dtype)
         for part in strips(*self.shape):
@@ -244,9 +252,17 @@ class Flow:
     def save(self, path: str | os.PathLike) -> None:
         """Writes the flow to `path` as a compressed NumPy archive (.npz).
 
-        A flow that comes from a grid is written as its cells; `load` knows both.
+        The archive holds `displacement`, `valid` and `confidence` of every pixel, and
+        `target_size`. A flow of more than 4,194,304 pixels that comes from a grid is written as its
+        cells instead, under other names; `load` knows both.
         """
-        flow_file.write(path, self._values)
+        values = self._values
+        if isinstance(values, GridValues) and math.prod(self.shape) <= _MOST_PIXELS_WRITTEN:
+            pixels = self._all_pixels()
+            values = DenseValues.checked(
+                pixels.displacement, self.target_size, pixels.valid, pixels.confidence
+            )
+        flow_file.write(path, values)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "Flow":
@@ -305,6 +321,8 @@ def check_interpolation(interpolation: str) -> str:
 
 def _check_points(points: np.ndarray) -> np.ndarray:
     points = np.asarray(points, np.float64)
+    if points.size == 0:
+        return points.reshape(0, 2)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(
             f"`points` must have shape (n, 2): x and y. Received: points.shape={points.shape}"

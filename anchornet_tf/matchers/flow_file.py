@@ -34,6 +34,8 @@ def read(path: str | os.PathLike) -> DenseValues | GridValues:
         FileNotFoundError: If there is no such file.
         ValueError: If the file does not hold a flow.
     """
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"Expected the file of a flow. Received: {os.fspath(path)!r}")
     try:
         with np.load(path, allow_pickle=False) as archive:
             on_grid = _CELL_FIELDS[0] in archive

@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 import tqdm
 
@@ -92,6 +92,11 @@ class Matcher:
         Raises:
             ValueError: If there is no such model, or as in `Matcher`.
         """
+        if "features" in options:
+            raise ValueError(
+                'Expected no `features`: a preset\'s are "anchornet". For others, call Matcher '
+                f"itself. Received: features={options['features']!r}"
+            )
         return cls("anchornet", matcher, model=preset, **options)
 
     def __call__(self, image_a, image_b) -> Flow:
@@ -139,6 +144,12 @@ class Matcher:
             FileNotFoundError: If an image is a path that does not exist.
             ValueError: If an image cannot be read or has too many pixels.
         """
+        if isinstance(images, str | os.PathLike) or not isinstance(images, Iterable):
+            raise ValueError(f"Expected a list of images. Received: {images!r}")
+        if getattr(images, "ndim", 4) < 4:
+            raise ValueError(
+                f"Expected a list of images. Received: an array of shape {images.shape}"
+            )
         images = [self._read(image) for image in images]
         maps = self.descriptor([image.pixels for image in images])
         return [

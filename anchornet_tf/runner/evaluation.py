@@ -4,6 +4,7 @@ import dataclasses
 import os
 import pathlib
 import platform
+import sys
 
 import numpy as np
 
@@ -77,6 +78,8 @@ def evaluate(evaluation: Evaluation, progress: bool = True) -> results.Results:
             configuration(evaluation),
         )
         report.write_tables(found, output)
+        if progress:
+            print("Drawing plots and pictures ...", file=sys.stderr)
         plots.write_plots(found, output / "plots")
         if evaluation.with_pictures:
             pictures.write_pictures(found, grid, output / "pictures")

@@ -137,8 +137,8 @@ def check_pixels(height: int, width: int, max_pixels: int | None, name: str) -> 
     limit = pixel_limit(max_pixels)
     if height * width > limit:
         raise ValueError(
-            f"An image must have at most {limit:,} pixels; `max_pixels` or the environment "
-            f"variable {LIMIT_VARIABLE} raises the limit. "
+            f"An image must have at most {limit:,} pixels; `max_pixels` (--max_pixels) or "
+            f"the environment variable {LIMIT_VARIABLE} raises the limit. "
             f"Received: {name} of {width} x {height} = {height * width:,} pixels"
         )
 

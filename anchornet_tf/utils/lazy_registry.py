@@ -4,6 +4,8 @@ import importlib
 import inspect
 from collections.abc import Callable, Collection, Mapping
 
+from anchornet_tf.utils.option_types import check_option_types
+
 
 class LazyRegistry:
     """Makes objects by name; the module behind a name is imported only when the name is used.
@@ -45,7 +47,7 @@ class LazyRegistry:
         """Returns a new object.
 
         Raises:
-            ValueError: If the name or an option is unknown.
+            ValueError: If the name or an option is unknown, or an option is of another type.
         """
         maker, fixed = self._find(name)
         known = self.options(name)
@@ -54,6 +56,7 @@ class LazyRegistry:
             raise ValueError(
                 f"The {self._kind} {name!r} takes {_listing(known)}. Received: {', '.join(unknown)}"
             )
+        check_option_types(maker, options)
         return maker(*fixed, **options)
 
     def _find(self, name: str) -> tuple[Callable, list[str]]:

@@ -5,6 +5,8 @@ from collections.abc import Collection, Mapping
 
 Takers = Mapping[str, Collection[str]]
 
+_WORDS = {"true": True, "yes": True, "false": False, "no": False, "none": None}
+
 
 def split_options(options: Mapping[str, object], *kinds: Takers) -> dict[str, dict]:
     """Hands out options.
@@ -56,7 +58,8 @@ def split_options(options: Mapping[str, object], *kinds: Takers) -> dict[str, di
 def parse_option(text: str) -> tuple[str, object]:
     """Returns the name and the value of an option as programs take it: `NAME=VALUE`.
 
-    A value that is no number, bool, None or tuple is a string, for instance a path.
+    true, yes, false, no and none are read as Python's words, in any case. A value that is no
+    number, bool, None or tuple is a string, for instance a path.
 
     Raises:
         ValueError: If the text is not of that form.
@@ -64,6 +67,8 @@ def parse_option(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise ValueError(f"Expected --option=NAME=VALUE. Received: {text!r}")
+    if value.lower() in _WORDS:
+        return name, _WORDS[value.lower()]
     try:
         return name, ast.literal_eval(value)
     except (SyntaxError, ValueError):

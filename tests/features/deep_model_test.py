@@ -6,6 +6,8 @@ import pytest
 from anchornet_tf.features import networks
 from anchornet_tf.features.registry import get_descriptor
 from anchornet_tf.models.anchornet import AnchorNet
+from anchornet_tf.models.bank_file import BankFile
+from anchornet_tf.models.tap_extractor import TapExtractor
 from anchornet_tf.trunks.backbone import Backbone
 
 
@@ -69,7 +71,7 @@ def test_parts_that_do_not_fit(model, name, given, message):
         "model": model,
         "class_name": "cow",
         "bank": model.bank("cow"),
-        "extractor": object(),
+        "extractor": TapExtractor(model.backbone, model.hypercolumn_layer),
         "equalization": 0.1,
     }
     with pytest.raises(ValueError, match=f"{message}.*Received: "):
@@ -99,9 +101,6 @@ def test_equalization_can_be_asked_for(model, tmp_path):
 
 
 def test_equalization_of_a_bank_alone(model, tmp_path):
-    from anchornet_tf.models.bank_file import BankFile
-    from anchornet_tf.models.tap_extractor import TapExtractor
-
     extractor = TapExtractor(model.backbone, model.hypercolumn_layer)
     rng = np.random.default_rng(0)
     file = BankFile.of(model.bank("cow"), "cow", extractor.pca_digest, {})

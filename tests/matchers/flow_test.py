@@ -1,9 +1,11 @@
 """Flows: what they carry across, and how they are kept."""
 
 import numpy as np
+import PIL.Image
 import pytest
 
 from anchornet_tf.features.feature_map import resize_bilinear
+from anchornet_tf.matchers import flow as flow_module
 from anchornet_tf.matchers import flow_values
 from anchornet_tf.matchers.cells import flow_from_cells
 from anchornet_tf.matchers.flow import Flow
@@ -273,8 +275,9 @@ def test_points_of_a_huge_flow_need_no_pixels():
     assert np.isfinite(moved).all() and np.abs(moved[0] - [40000.5, 30000]).max() < 300
 
 
+@pytest.mark.parametrize("most", [0, 2**22], ids=["large", "ordinary"])
 @pytest.mark.parametrize("interpolation", ["bilinear", "nearest"])
-def test_cells_are_saved_as_cells(tmp_path, interpolation):
+def test_cells_of_large_flows_are_saved_as_cells(most, tmp_path, interpolation, monkeypatch):
     rng = np.random.default_rng(0)
     flow = Flow.from_grid(
         rng.normal(scale=9, size=(4, 5, 2)),
@@ -284,8 +287,11 @@ def test_cells_are_saved_as_cells(tmp_path, interpolation):
         rng.random((4, 5)),
         interpolation,
     )
+    monkeypatch.setattr(flow_module, "_MOST_PIXELS_WRITTEN", most)
     flow.save(tmp_path / "flow.npz")
-    assert (tmp_path / "flow.npz").stat().st_size < 5000
+    with np.load(tmp_path / "flow.npz") as archive:
+        assert ("displacement" in archive) == bool(most)
+    assert most or (tmp_path / "flow.npz").stat().st_size < 5000
     again = Flow.load(tmp_path / "flow.npz")
     assert again.shape == (600, 800) and again.target_size == (500, 900)
     for name in ("displacement", "valid", "confidence"):
@@ -340,3 +346,19 @@ def test_a_target_of_one_row_can_be_warped():
 
 def test_a_flow_is_described_by_its_sizes():
     assert repr(_constant(0, 0)) == "Flow(shape=(6, 8), target_size=(6, 8))"
+
+
+def test_no_points_give_no_points():
+    assert _constant(0, 0).transfer_points([]).shape == (0, 2)
+
+
+def test_a_path_can_be_warped(tmp_path):
+    image = np.random.default_rng(0).integers(0, 256, (6, 8, 3), np.uint8)
+    PIL.Image.fromarray(image).save(tmp_path / "b.png")
+    flow = _constant(0, 1)
+    np.testing.assert_array_equal(flow.warp(tmp_path / "b.png"), flow.warp(image))
+
+
+def test_a_missing_file_is_said(tmp_path):
+    with pytest.raises(FileNotFoundError, match="the file of a flow. Received: .*none.npz"):
+        Flow.load(tmp_path / "none.npz")

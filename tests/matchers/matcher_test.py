@@ -49,9 +49,9 @@ def test_a_matcher_is_made_once_and_equals_the_one_liner(made):
 
 def test_names_are_kept_and_other_options_are_other_objects(made):
     image = _photo()
-    for options in ({}, {"step": 1}, {"step": True}, {"step": 1}):
-        list(api.match_many([(0, 0)], [image], "sift", "none", progress=False, **options))
-    assert made == ["sift", "none", "sift", "sift"]
+    for options in ({}, {"power": 2}, {"power": 2.0}, {"power": 2}):
+        list(api.match_many([(0, 0)], [image], "sift", "hough", progress=False, **options))
+    assert made == ["sift", "hough", "hough", "hough"]
     for step in range(5, 20):
         api.match_pair(image, image, "sift", "none", step=step)
     assert len(api._made) == api._MOST_KEPT
@@ -93,6 +93,20 @@ def test_features_of_images(tmp_path):
     PIL.Image.fromarray(_photo(60, 80)).save(tmp_path / "a.png")
     maps = Matcher("sift", step=4).describe([tmp_path / "a.png", _photo()])
     assert [features.image_size for features in maps] == [(60, 80), (40, 56)]
+
+
+def test_one_image_is_no_list():
+    matcher = Matcher("sift", "none")
+    with pytest.raises(ValueError, match="Expected a list of images. Received: 'a.png'"):
+        matcher.describe("a.png")
+    with pytest.raises(ValueError, match="Received: an array of shape .40, 56, 3."):
+        matcher.describe(_photo())
+    assert len(matcher.describe(np.stack([_photo(), _photo()]))) == 2
+
+
+def test_a_preset_has_its_own_features():
+    with pytest.raises(ValueError, match="call Matcher itself. Received: features='hc'"):
+        Matcher.from_preset("voc20", features="hc")
 
 
 def test_a_preset_is_the_model_of_the_features(monkeypatch):

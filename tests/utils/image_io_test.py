@@ -152,8 +152,9 @@ def test_too_many_pixels_are_refused_before_they_are_decoded(tmp_path, read, rec
     path = tmp_path / "huge.png"
     path.write_bytes(_claiming(13300, 13301))
     message = (
-        "at most 67,108,864 pixels; `max_pixels` or the environment variable ANCHORNET_MAX_PIXELS "
-        r"raises the limit. Received: the image '.*huge.png' of 13300 x 13301 = 176,903,300 pixels"
+        r"at most 67,108,864 pixels; `max_pixels` \(--max_pixels\) or the environment variable "
+        r"ANCHORNET_MAX_PIXELS raises the limit. "
+        r"Received: the image '.*huge.png' of 13300 x 13301 = 176,903,300 pixels"
     )
     with pytest.raises(ValueError, match=message):
         read(path)

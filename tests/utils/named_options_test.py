@@ -50,6 +50,11 @@ def test_values_are_literals_or_text():
     assert parse_option("hough.a=(1, 2)") == ("hough.a", (1, 2))
     assert parse_option("a=True") == ("a", True)
     assert parse_option("a=None") == ("a", None)
+    assert [parse_option(f"a={text}")[1] for text in ("false", "No", "TRUE")] == [
+        False,
+        False,
+        True,
+    ]
     assert parse_option("bank=runs/x=1.npz") == ("bank", "runs/x=1.npz")
 
 
