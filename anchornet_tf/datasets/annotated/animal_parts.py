@@ -23,7 +23,9 @@ INSTRUCTIONS = (
 PROTOCOL = Protocol(measures=("pck",), normalize_by=("image",), thresholds=(0.05, 0.1), matrix=True)
 
 
-def read(data_dir: str | os.PathLike, num_pairs: int | None = None, seed: int = 0) -> Benchmark:
+def read(
+    data_dir: str | os.PathLike | None, num_pairs: int | None = None, seed: int = 0
+) -> Benchmark:
     """Reads AnimalParts.
 
     Args:

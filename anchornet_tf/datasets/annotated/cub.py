@@ -31,7 +31,9 @@ PROTOCOL = Protocol(
 )
 
 
-def read(data_dir: str | os.PathLike, num_pairs: int | None = None, seed: int = 0) -> Benchmark:
+def read(
+    data_dir: str | os.PathLike | None, num_pairs: int | None = None, seed: int = 0
+) -> Benchmark:
     """Reads CUB-200-2011.
 
     Args:

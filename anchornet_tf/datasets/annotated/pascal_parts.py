@@ -50,7 +50,7 @@ _SHORT_NAMES = {
 
 
 def read(
-    data_dir: str | os.PathLike,
+    data_dir: str | os.PathLike | None,
     cross_category: bool = False,
     num_pairs: int | None = None,
     seed: int = 0,

@@ -31,7 +31,7 @@ _LISTED_SIDE = 300  # long side of the images that the coordinates were measured
 _KNOWN_LEAK = "95 of the 299 test pairs of the common split are also training pairs"
 
 
-def read(data_dir: str | os.PathLike, split: str = "test") -> Benchmark:
+def read(data_dir: str | os.PathLike | None, split: str = "test") -> Benchmark:
     """Reads PF-PASCAL.
 
     Args:

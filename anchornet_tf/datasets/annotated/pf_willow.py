@@ -31,7 +31,7 @@ CLASSES = {"car": "car", "duck": "bird", "motorbike": "motorbike", "winebottle":
 _NUM_SETS, _SET_SIZE = 10, 10
 
 
-def read(data_dir: str | os.PathLike, subset: str = "all") -> Benchmark:
+def read(data_dir: str | os.PathLike | None, subset: str = "all") -> Benchmark:
     """Reads PF-WILLOW.
 
     Args:

@@ -28,7 +28,7 @@ PROTOCOL = Protocol(
 _KEYS = ("src_imname", "trg_imname", "category", "src_kps", "trg_kps", "src_bndbox", "trg_bndbox")
 
 
-def read(data_dir: str | os.PathLike, split: str = "test") -> Benchmark:
+def read(data_dir: str | os.PathLike | None, split: str = "test") -> Benchmark:
     """Reads SPair-71k.
 
     Args:
