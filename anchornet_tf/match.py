@@ -63,6 +63,7 @@ def main(argv):
     import numpy as np
 
     from anchornet_tf import viz
+    from anchornet_tf.matchers.flow import check_inside
     from anchornet_tf.matchers.matcher import Matcher
     from anchornet_tf.utils import files
     from anchornet_tf.utils.image_io import read_scaled
@@ -70,7 +71,7 @@ def main(argv):
     paths = argv[1], argv[2]
     # Read once, and before the network, which takes longer to load than to find a wrong image.
     images = [read_scaled(path, max_pixels=_MAX_PIXELS.value) for path in paths]
-    _check_points(points, images[0].original_size)
+    check_inside(points or [], images[0].original_size)
     if _OUTPUT.value:
         viz.check_format(_OUTPUT.value)
     flow = Matcher(_FEATURES.value, _MATCHER.value, **options)(*images)
@@ -87,16 +88,6 @@ def main(argv):
             figure.savefig(temporary, dpi=120)
         print(f"Picture written to {_OUTPUT.value}")
     print(f"Next: {_next_command(*paths, flow.shape, points)}")
-
-
-def _check_points(points, size: tuple[int, int]) -> None:
-    height, width = size
-    for x, y in points or ():
-        if not (-0.5 <= x < width - 0.5 and -0.5 <= y < height - 0.5):
-            raise ValueError(
-                f"Expected --points inside the source image of width {width} and height {height}. "
-                f"Received: {x:g},{y:g}"
-            )
 
 
 def _next_command(source_path, target_path, shape, points):

@@ -22,7 +22,7 @@ def class_features(settings: Settings) -> Results:
         f"ANet-class features, K = {network.num_filters}",
         network,
         folding.class_function(network, name, fixed=True),
-        filters=_fixed(folding.class_filters(bank, equalizer)),
+        filters=folding.class_filters(bank, equalizer),
         more={
             "not folded": lambda images: network.class_responses(images, name),
             "folded in every call": folding.class_function(network, name, fixed=False),
@@ -45,7 +45,7 @@ def all_class_features(settings: Settings) -> Results:
         f"ANet features, {_num_filters(network)} filters + autoencoder (voc20)",
         network,
         folding.features_function(network, fixed=True),
-        filters=_fixed(folding.agnostic_filters(network)),
+        filters=folding.agnostic_filters(network),
         more={
             "not folded": network.features,
             "folded in every call": folding.features_function(network, fixed=False),
@@ -148,10 +148,6 @@ def _memory_rows(settings, network) -> tuple[Row, ...]:
         peak = memory.peak_growth(work) / memory.MEGABYTE
         rows.append(Row(f"peak memory of a pass, {name}", "MB", (peak,)))
     return tuple(rows)
-
-
-def _fixed(filters):
-    return tuple(tf.constant(values.numpy()) for values in filters)
 
 
 def _plain_chain(network):

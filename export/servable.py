@@ -78,7 +78,9 @@ class Servable(tf.train.Checkpoint):
 
     def _fold(self, model, images) -> None:
         """Keeps the class-agnostic chain as one bank, for the functions that only serve."""
-        kernel, bias = (tf.Variable(part, trainable=False) for part in _folded(model))
+        kernel, bias = (
+            tf.Variable(part, trainable=False) for part in folding.agnostic_filters(model)
+        )
         self._folded = [kernel, bias]
         self._describe = tf.function(
             lambda images: factored_convolution(self._taps(images), kernel, bias),
@@ -87,7 +89,7 @@ class Servable(tf.train.Checkpoint):
         )
 
         def refold():
-            for variable, value in zip((kernel, bias), _folded(model), strict=True):
+            for variable, value in zip(self._folded, folding.agnostic_filters(model), strict=True):
                 variable.assign(value)
 
         self.refold = tf.function(refold, input_signature=[], autograph=False)
@@ -257,11 +259,6 @@ def _checked(image, minimum=MINIMUM_SIZE, keep_bytes=False):
             return tf.identity(image)
         image = tf.cast(image, tf.float32)
     return tf.debugging.check_numerics(image, "Expected finite pixel values. Received: image")
-
-
-def _folded(model) -> tuple[tf.Tensor, tf.Tensor]:
-    kernel, bias = folding.agnostic_filters(model, tf.float64)
-    return tf.cast(kernel, tf.float32), tf.cast(bias, tf.float32)
 
 
 def _diversity(kernel, weight):

@@ -6,7 +6,7 @@ import typing
 
 from absl import flags
 
-from anchornet_tf.utils.options import METADATA_KEY, Option
+from anchornet_tf.utils.config_fields import METADATA_KEY, Option
 
 # The flags belong to the program that calls `define`, so that its --help shows them.
 flags.disclaim_key_flags()
@@ -38,7 +38,7 @@ class ConfigFlags:
 
 
 def define(kind: type, *, flag_values: flags.FlagValues = flags.FLAGS, **defaults) -> ConfigFlags:
-    """Defines one flag for every field of a dataclass that was made by `options.option`.
+    """Defines one flag for every field of a dataclass that was made by `config_fields.option`.
 
     Fields may be `str`, `int`, `float`, `bool`, `tuple[str, ...]` (or a tuple of numbers), and
     any of these `| None`.

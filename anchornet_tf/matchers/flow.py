@@ -177,14 +177,10 @@ class Flow:
             raise ValueError(
                 f"`outside` must be 'error', 'nan' or 'nearest'. Received: outside={outside!r}"
             )
-        height, width = self.shape
-        limits = np.array([width, height])
-        inside = ((points >= -0.5) & (points < limits - 0.5)).all(axis=-1)  # (n,)
-        if outside == "error" and not inside.all():
-            raise ValueError(
-                f"`points` must be (x, y) pairs inside the source image of width {width} and "
-                f"height {height}. Received: {points[~inside][:5].tolist()} outside"
-            )
+        limits = np.array(self.shape[::-1])
+        inside = _are_inside(points, self.shape)
+        if outside == "error":
+            check_inside(points, self.shape)
         reading = np.clip(points, 0, limits - 1)
         if rounded:
             reading = flow_sampling.round_half_up(reading)
@@ -317,6 +313,21 @@ def check_interpolation(interpolation: str) -> str:
             f"Received: interpolation={interpolation!r}"
         )
     return interpolation
+
+
+def check_inside(points, size: tuple[int, int]) -> None:
+    """Raises ValueError for `(n, 2)` points `(x, y)` off an image of `(height, width)`."""
+    points = _check_points(points)
+    inside = _are_inside(points, size)
+    if not inside.all():
+        raise ValueError(
+            f"`points` must be (x, y) pairs inside the source image of width {size[1]} and "
+            f"height {size[0]}. Received: {points[~inside][:5].tolist()} outside"
+        )
+
+
+def _are_inside(points, size):
+    return ((points >= -0.5) & (points < np.array(size[::-1]) - 0.5)).all(axis=-1)  # (n,)
 
 
 def _check_points(points: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ def features_function(model: AnchorNet, fixed: bool) -> Callable[[tf.Tensor], tf
     """
     if not is_linear(model) or not fixed:
         return chain_function(model, model.taps)
-    kernel, bias = _constants(agnostic_filters(model, tf.float64))
+    kernel, bias = agnostic_filters(model)
     return lambda images: factored_convolution(model.taps(images), kernel, bias)
 
 
@@ -60,14 +60,10 @@ def class_function(
     """
     bank = model.bank(class_name)
     equalizer = model.bank_equalizers[model.classes.index(class_name)]
-    filters = _constants(class_filters(bank, equalizer, tf.float64)) if fixed else None
-
-    def responses(images):
-        return factored_convolution(
-            model.taps(images), *(filters or class_filters(bank, equalizer))
-        )
-
-    return responses
+    if fixed:
+        responses = bank_function(bank, equalizer)
+        return lambda images: responses(model.taps(images))
+    return lambda images: factored_convolution(model.taps(images), *class_filters(bank, equalizer))
 
 
 def bank_function(
@@ -79,7 +75,7 @@ def bank_function(
         bank: The bank of a class.
         equalizer: What evens out its whitened responses, or None for the identity.
     """
-    kernel, bias = _constants(class_filters(bank, equalizer, tf.float64))
+    kernel, bias = class_filters(bank, equalizer)
     return lambda taps: factored_convolution(taps, kernel, bias)
 
 
@@ -88,55 +84,44 @@ def is_linear(model: AnchorNet) -> bool:
     return model.gamma == "whitened"
 
 
-def agnostic_filters(model: AnchorNet, dtype=tf.float32) -> Filters:
+def agnostic_filters(model: AnchorNet) -> Filters:
     """Returns the kernel and the bias that equal the whole class-agnostic chain.
 
     Args:
         model: The model, with `gamma="whitened"`.
-        dtype: What to compute in.
 
     Returns:
-        `(3, 3, depth, latent_filters)` and `(latent_filters,)`, of `dtype`.
+        `(3, 3, depth, latent_filters)` and `(latent_filters,)`.
     """
     # (classes * filters, latent): the encoder and what evens out its code.
-    encoder = tf.cast(model.autoencoder.kernel.value[0, 0], dtype)
-    encoder = tf.matmul(encoder, tf.cast(model.code_equalizer.matrix.value, dtype))
+    encoder = tf.matmul(model.autoencoder.kernel.value[0, 0], model.code_equalizer.matrix.value)
     pieces = tf.split(encoder, len(model.banks), axis=0)
     kernels, biases = zip(
-        *(_folded(bank, piece, dtype) for bank, piece in zip(model.banks, pieces, strict=True)),
+        *(_folded(bank, piece) for bank, piece in zip(model.banks, pieces, strict=True)),
         strict=True,
     )
-    centre = tf.cast(model.autoencoder.running_mean.value, dtype)
-    return tf.add_n(kernels), tf.add_n(biases) - tf.linalg.matvec(encoder, centre, transpose_a=True)
+    centre = tf.linalg.matvec(encoder, model.autoencoder.running_mean.value, transpose_a=True)
+    return tf.add_n(kernels), tf.add_n(biases) - centre
 
 
-def class_filters(bank: AnchorBank, equalizer: Equalizer | None, dtype=tf.float32) -> Filters:
+def class_filters(bank: AnchorBank, equalizer: Equalizer | None) -> Filters:
     """Returns the kernel and the bias that equal a bank, whitened and then equalized.
 
     Args:
         bank: The bank of a class.
         equalizer: What evens out its whitened responses, or None for the identity.
-        dtype: As in `agnostic_filters`.
 
     Returns:
-        `(3, 3, depth, filters)` and `(filters,)`, of `dtype`.
+        `(3, 3, depth, filters)` and `(filters,)`.
     """
     if equalizer is None:
-        matrix = tf.eye(bank.num_filters, dtype=dtype)
-    else:
-        matrix = tf.cast(equalizer.matrix.value, dtype)
-    return _folded(bank, matrix, dtype)
+        return _folded(bank, tf.eye(bank.num_filters))
+    return _folded(bank, equalizer.matrix.value)
 
 
-def _folded(bank: AnchorBank, matrix: tf.Tensor, dtype) -> Filters:
+def _folded(bank: AnchorBank, matrix: tf.Tensor) -> Filters:
     """Folds whitening and a matrix `(filters, outputs)` into the filters of a bank."""
-    mean, deviation = (tf.cast(statistic, dtype) for statistic in bank.statistics())
+    mean, deviation = bank.statistics()
     matrix = matrix / deviation[:, tf.newaxis]
-    kernel = tf.tensordot(tf.cast(bank.kernel.value, dtype), matrix, axes=1)
-    bias = tf.cast(bank.bias.value, dtype) - mean
-    return kernel, tf.linalg.matvec(matrix, bias, transpose_a=True)
-
-
-def _constants(filters: Filters) -> Filters:
-    kernel, bias = (tf.constant(values.numpy(), tf.float32) for values in filters)
-    return kernel, bias
+    kernel = tf.tensordot(bank.kernel.value, matrix, axes=1)
+    return kernel, tf.linalg.matvec(matrix, bank.bias.value - mean, transpose_a=True)

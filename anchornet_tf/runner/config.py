@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from anchornet_tf.datasets.annotated.registry import BENCHMARKS
 from anchornet_tf.features.registry import DESCRIPTORS
 from anchornet_tf.matchers.registry import MATCHERS
-from anchornet_tf.utils.options import option
+from anchornet_tf.utils.config_fields import option
 
 Path = str | os.PathLike
 

@@ -16,6 +16,7 @@ from anchornet_tf.datasets.annotated.annotation import Benchmark, Pair
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.matchers.feature_cache import FeatureCache
 from anchornet_tf.matchers.flow import Flow
+from anchornet_tf.matchers.matcher import MEMORY_LIMIT
 from anchornet_tf.matchers.registry import MATCHERS
 from anchornet_tf.runner import box_cells, pair_measures
 from anchornet_tf.runner.descriptors import Descriptors
@@ -24,7 +25,6 @@ from anchornet_tf.runner.proposal_store import ProposalStore
 
 NO_FEATURES = "-"
 _UNMOVED = "none"  # The matcher that looks at nothing.
-MEMORY_LIMIT = 2 * 1024**3
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from anchornet_tf.utils.options import option
+from anchornet_tf.utils.config_fields import option
 
 BANK_LOSS_WEIGHTS = ("weight_discr", "weight_aux", "weight_div_a", "weight_div_b")
 

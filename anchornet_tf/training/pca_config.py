@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from anchornet_tf.utils.options import option
+from anchornet_tf.utils.config_fields import option
 
 # Of the finest tap, res2c, which has the fewest channels.
 _MOST_DIMENSIONS = 256

@@ -3,7 +3,7 @@
 import dataclasses
 
 from anchornet_tf.training.config import STRATEGIES
-from anchornet_tf.utils.options import option
+from anchornet_tf.utils.config_fields import option
 
 # Images over batch size: the paper's numbers of images at its batch size of 16.
 SETTINGS = {

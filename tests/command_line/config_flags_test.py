@@ -6,7 +6,7 @@ import pytest
 from absl import flags
 
 from anchornet_tf.command_line import config_flags
-from anchornet_tf.utils.options import option
+from anchornet_tf.utils.config_fields import option
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,7 +4,7 @@ import dataclasses
 
 from anchornet_tf.datasets import voc_classes
 from anchornet_tf.training.config import BANK_LOSS_WEIGHTS, check_batches, check_numbers
-from anchornet_tf.utils.options import option
+from anchornet_tf.utils.config_fields import option
 
 _ALL = "all"
 

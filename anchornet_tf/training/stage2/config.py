@@ -3,7 +3,7 @@
 import dataclasses
 
 from anchornet_tf.training.config import BANK_LOSS_WEIGHTS, check_batches, check_numbers
-from anchornet_tf.utils.options import option
+from anchornet_tf.utils.config_fields import option
 
 # As in `anchornet_tf.models.anchornet`, which needs TensorFlow: flags must not.
 GAMMAS = ("softplus", "whitened")
