@@ -97,8 +97,8 @@ class NearestMatcher:
         effort = source.depth * (2 if self.mutual else 1) / (4 if self.coarse else 1)
         if self._warned or effort * source.num_cells * target.num_cells < _MANY_PRODUCTS:
             return
-        counts = [np.count_nonzero(one.values.any(axis=-1)) for one in (source, target)]
-        if effort * counts[0] * counts[1] < _MANY_PRODUCTS:
+        counts = np.count_nonzero(source.values.any(axis=-1)), target.num_cells
+        if effort * counts[0] * counts[1] < _MANY_PRODUCTS or not target.values.any():
             return  # Cells of zeros are not compared.
         self._warned = True
         logging.warning(
@@ -177,19 +177,13 @@ def _search(cells, target, refine, coarse):
     num_cells = tf.shape(cells)[0]
     grid = _half_resolution(target) if coarse else target
     grid_cells = tf.reshape(grid, (-1, tf.shape(grid)[2]))  # (m, depth)
-    places = _not_empty(grid_cells)
-    grid_cells = tf.cond(
-        tf.size(places) == tf.shape(grid_cells)[0],
-        lambda: grid_cells,
-        lambda: tf.gather(grid_cells, places),
-    )
-    sought = _not_empty(cells)[: tf.where(tf.size(places) > 0, num_cells, 0)]
+    # With nothing but zeros to find, nothing is sought.
+    sought = _not_empty(cells)[: tf.where(tf.reduce_any(tf.not_equal(grid, 0.0)), num_cells, 0)]
     num_tiles = tf.maximum(-(-tf.size(sought) // _TILE_ROWS), 1)
 
     def match_tile(tile, arrays):
         rows = tf.gather(cells, sought[tile * _TILE_ROWS : (tile + 1) * _TILE_ROWS])  # (r, depth)
         index, value = best_matches(rows, grid_cells)
-        index = tf.gather(places, index)
         if coarse:
             index, value = _best_around(rows, target, index, tf.shape(grid)[1])
         if refine:
