@@ -38,6 +38,9 @@ class Evaluation:
     output: Path | None = option(
         None, "Folder for everything that is written; runs/evaluate-BENCHMARK by default."
     )
+    classes: tuple[str, ...] | None = option(
+        None, "Only pairs of images of these classes; by default all.", flag="class"
+    )
     limit: int | None = option(
         None,
         "Only this many pairs, drawn evenly from the groups, for a quick look; 0 for all.",

@@ -90,6 +90,8 @@ def read_benchmark(evaluation: Evaluation) -> Benchmark:
     """Reads the pairs of an evaluation."""
     options = evaluation.benchmark_options
     benchmark = open_benchmark(evaluation.benchmark, evaluation.data_dir, **options)
+    if evaluation.classes is not None:
+        benchmark = benchmark.of_classes(evaluation.classes)
     if evaluation.limit is not None:
         benchmark = benchmark.limited(evaluation.limit, evaluation.seed)
     return benchmark

@@ -46,6 +46,7 @@ def plan_batches(
     start_step: int = 0,
     num_steps: int = 1,
     views: int | None = None,
+    images_per_class: int | None = None,
     num_shards: int = 1,
     shard_index: int = 0,
 ) -> BatchPlan:
@@ -63,6 +64,7 @@ def plan_batches(
         start_step: int, the first step.
         num_steps: int, the number of steps.
         views: None to augment each draw anew, or the number of fixed views per image to draw from.
+        images_per_class: int, the most images of each class to use; None for all.
         num_shards: int, number of workers that share each batch.
         shard_index: int, which of the shares to draw.
 
@@ -77,7 +79,10 @@ def plan_batches(
     draws = slot_draws(batch_size, start_step, num_steps, num_shards, shard_index)
     slots = draws.shape[1]
 
-    pools = [(index, np.flatnonzero(source.labels[:, index])) for index in class_indices]
+    pools = []
+    for index in class_indices:
+        pool = np.flatnonzero(source.labels[:, index])
+        pools.append((index, seeded_draws.some_of(pool, images_per_class, seed, index)))
     pools.append((seeded_draws.BACKGROUND_STREAM, np.flatnonzero(source.is_background)))
     image_index = np.concatenate(
         [seeded_draws.draw_in_epochs(pool, draws, seed, stream) for stream, pool in pools], axis=1

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 # What a random number is for. Numbers for one purpose do not depend on those for another.
-ORDER, VIEW_CHOICE, DRAW_SEED, VIEW_SEED, NOISE_SEED = range(5)
+ORDER, VIEW_CHOICE, DRAW_SEED, VIEW_SEED, NOISE_SEED, SUBSET = range(6)
 # Stand for the background, and for the choice among classes, where a class index is expected.
 BACKGROUND_STREAM = 2**32
 CLASS_STREAM = 2**32 + 1
@@ -28,6 +28,23 @@ def draw_in_epochs(pool: np.ndarray, draws: np.ndarray, seed: int, stream: int) 
         here = epochs == epoch
         drawn[here] = pool[_epoch_order(len(pool), seed, stream, int(epoch))[places[here]]]
     return drawn
+
+
+def some_of(pool: np.ndarray, most: int | None, seed: int, stream: int) -> np.ndarray:
+    """Returns at most `most` members of `pool`, drawn at random, in their old order.
+
+    The members of a smaller number are among those of a larger one.
+
+    Args:
+        pool: `(n,)`.
+        most: int; None for all members.
+        seed: int.
+        stream: int, streams are independent of each other.
+    """
+    if most is None or len(pool) <= most:
+        return pool
+    keys = random_bits(SUBSET, seed, stream, np.arange(len(pool)))
+    return pool[np.sort(np.argsort(keys, kind="stable")[:most])]
 
 
 # Steps are planned one at a time too, and an epoch of a large background is long.

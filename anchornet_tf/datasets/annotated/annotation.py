@@ -2,7 +2,7 @@
 
 import dataclasses
 import pathlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -176,6 +176,27 @@ class Benchmark:
             for annotation in (pair.source, pair.target):
                 found.setdefault(annotation.image_key, annotation)
         return found
+
+    def of_classes(self, names: Sequence[str]) -> "Benchmark":
+        """Returns the pairs whose two images show one of the named classes.
+
+        Raises:
+            ValueError: If the benchmark has no such class, or no pair between them.
+        """
+        there = sorted({item.class_name for item in self.annotations().values()})
+        unknown = [name for name in names if name not in there]
+        if unknown:
+            raise ValueError(
+                f"Expected classes of {self.name}: {', '.join(there)}. "
+                f"Received: {', '.join(unknown)}"
+            )
+        pairs = tuple(
+            pair
+            for pair in self.pairs
+            if pair.source.class_name in names and pair.target.class_name in names
+        )
+        notes = (*self.notes, f"only {', '.join(names)}")
+        return dataclasses.replace(self, pairs=pairs, notes=notes)
 
     def limited(self, limit: int, seed: int) -> "Benchmark":
         """Returns `limit` random pairs that are spread evenly over the groups.

@@ -56,6 +56,11 @@ class Stage1Config:
         "per view). With --nocache_features every step augments its images and runs the trunk.",
     )
     views: int = option(2, "Augmented views per image that are cached.")
+    images_per_class: int | None = option(
+        None,
+        "Use at most this many training images of each class, drawn at random; 0 for all.",
+        none=0,
+    )
     heldout_fraction: float = option(
         0.1, "Share of the images kept for the summary, where the data has no split of its own."
     )

@@ -26,6 +26,7 @@ def plan(
         start_step=start,
         num_steps=config.steps - start,
         views=config.views if config.cache_features else None,
+        images_per_class=config.images_per_class,
         num_shards=shards,
         shard_index=index,
     )
