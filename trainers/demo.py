@@ -18,7 +18,7 @@ from anchornet_tf.training.stage2.config import Stage2Config
 
 _WORKDIR = flags.DEFINE_string("workdir", "runs/demo", "Folder of everything that the demo makes.")
 _CLASSES = flags.DEFINE_list(
-    "classes", ["bird", "cow"], "Classes of PASCAL VOC to train; the first one is shown."
+    "classes", ["bird", "cow"], "Classes of parts_world to train; the first one is shown."
 )
 _STEPS = flags.DEFINE_integer("steps", 120, "Steps of stage 1.", 1)
 _JOINT_STEPS = flags.DEFINE_integer("joint_steps", 10, "Steps of stage 2.", 1)

@@ -1,4 +1,4 @@
-"""The whole recipe in one command: banks of all twenty classes, the class-agnostic layer, a model.
+"""The whole recipe in one command: banks of all classes, the class-agnostic layer, a model.
 
     python -m trainers.reproduce --data=manifest:labels.csv --workdir=runs/voc20
     python -m trainers.reproduce --data=tfds:imagenet2012 --setting=paper --workdir=runs/paper

@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import io
 import os
 import pathlib
 from collections.abc import Sequence
@@ -10,8 +11,8 @@ import numpy as np
 
 from anchornet_tf.datasets.image_scan import can_read, scan
 from anchornet_tf.datasets.image_source import FileReader
+from anchornet_tf.datasets.label_map import BACKGROUND, normal_form
 from anchornet_tf.datasets.listing import Listing
-from anchornet_tf.datasets.voc_classes import BACKGROUND
 
 MANIFEST_HEADER = ["path", "labels"]
 TRAIN_FOLDER = "train"
@@ -23,32 +24,31 @@ _NAMES_SHOWN = 5
 def list_folder(folder: str, split: str) -> Listing:
     """Lists a folder of images, laid out as `tfds.folder_dataset.ImageFolder` wants it.
 
-    `folder/<split>/<class>/image.jpg`, or simply `folder/<class>/image.jpg`, with `background`
+    `folder/<split>/<class>/image.jpg`, or simply `folder/<class>/image.jpg`; `background` may be
     among the classes. With splits, `train` is for training, and the held-out images are in
-    `heldout`, `test`, `validation` or `val`; where there is only `train`, it is divided.
+    `heldout`, `test`, `validation` or `val`; where there is only `train`, it is divided. Where
+    there is no sub-folder at all, the folder's own name is the class of its images.
 
     Args:
         folder: path.
         split: `train` or `heldout`.
 
     Raises:
-        ValueError: the folder is missing or holds no sub-folder, or a sub-folder has no image.
+        ValueError: the folder is missing or empty, or a sub-folder has no image.
     """
     root = pathlib.Path(folder).expanduser()
     if not root.is_dir():
         raise ValueError(f"There must be a folder with one sub-folder per class. Received: {root}")
+    # `folder:.` should have a name too.
+    root = root.resolve()
     names = [part.name for part in _subfolders(root)]
     has_own_split = False
     if TRAIN_FOLDER in names:
         heldout = next((name for name in HELDOUT_FOLDERS if name in names), None)
         has_own_split = heldout is not None
         root /= heldout if split == "heldout" and has_own_split else TRAIN_FOLDER
-    classes = _subfolders(root)
-    if not classes:
-        raise ValueError(f"There must be a sub-folder for each class. Received: {root} without any")
-
     paths, labels = [], []
-    for part in classes:
+    for part in _subfolders(root) or [root]:
         found = sorted(path for path in part.iterdir() if path.suffix.lower() in _SUFFIXES)
         if not found:
             raise ValueError(
@@ -56,7 +56,7 @@ def list_folder(folder: str, split: str) -> Listing:
                 f"Received: {part} without any"
             )
         paths += found
-        labels += [(part.name,)] * len(found)
+        labels += [(_label(part.name, str(part)),)] * len(found)
     # The split's folder is no part of the key: keys are what a division by hash is made from.
     keys = [path.relative_to(root).as_posix() for path in paths]
     return _listing(paths, keys, labels, has_own_split)
@@ -78,25 +78,23 @@ def list_manifest(manifest: str) -> Listing:
     manifest = pathlib.Path(manifest).expanduser()
     if not manifest.is_file():
         raise ValueError(f"There must be a manifest, a CSV file. Received: {manifest}")
-    # A spreadsheet may put a byte order mark first, which is no part of the header.
-    with open(manifest, encoding="utf-8-sig", newline="") as handle:
-        rows = csv.reader(handle)
-        header = [cell.strip() for cell in next(rows, [])]
-        if header != MANIFEST_HEADER:
-            raise ValueError(
-                f"The first line of a manifest must be `{','.join(MANIFEST_HEADER)}`. "
-                f"Received: `{','.join(header)}` in {manifest}"
-            )
-        entries = {}
-        for row in rows:
-            if row:
-                key, labels = _manifest_row(row, f"{manifest}, line {rows.line_num}")
-                if key in entries:
-                    raise ValueError(
-                        "A manifest must name each image once, with all its labels. "
-                        f"Received: {key} again at {manifest}, line {rows.line_num}"
-                    )
-                entries[key] = labels
+    rows = csv.reader(io.StringIO(_manifest_text(manifest), newline=""))
+    header = [cell.strip() for cell in next(rows, [])]
+    if header != MANIFEST_HEADER:
+        raise ValueError(
+            f"The first line of a manifest must be `{','.join(MANIFEST_HEADER)}`. "
+            f"Received: `{','.join(header)}` in {manifest}"
+        )
+    entries = {}
+    for row in rows:
+        if row:
+            key, labels = _manifest_row(row, f"{manifest}, line {rows.line_num}")
+            if key in entries:
+                raise ValueError(
+                    "A manifest must name each image once, with all its labels. "
+                    f"Received: {key} again at {manifest}, line {rows.line_num}"
+                )
+            entries[key] = labels
     if not entries:
         raise ValueError(f"A manifest must name at least one image. Received: {manifest}")
 
@@ -111,6 +109,27 @@ def list_manifest(manifest: str) -> Listing:
     return _listing(paths, list(entries), list(entries.values()), has_own_split=False)
 
 
+def _manifest_text(manifest: pathlib.Path) -> str:
+    content = manifest.read_bytes()
+    try:
+        # A spreadsheet may put a byte order mark first, which is no part of the header.
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            "A manifest must be text in UTF-8; save it so, or convert it, for example with "
+            "`iconv -f latin1 -t utf8`. "
+            f"Received: the byte 0x{content[error.start]:02x} at {manifest}, line {line}"
+        ) from None
+
+
+def _label(text: str, place: str) -> str:
+    try:
+        return normal_form(text)
+    except ValueError as error:
+        raise ValueError(f"{error} at {place}") from None
+
+
 def _manifest_row(row: Sequence[str], place: str) -> tuple[str, tuple[str, ...]]:
     cells = [cell.strip() for cell in row]
     if len(cells) != 2 or not all(cells):
@@ -118,7 +137,7 @@ def _manifest_row(row: Sequence[str], place: str) -> tuple[str, tuple[str, ...]]
             "A line of a manifest must hold a path and labels separated by `;`. "
             f"Received: `{','.join(row)}` at {place}"
         )
-    labels = tuple(dict.fromkeys(label.strip() for label in cells[1].split(";")))
+    labels = tuple(dict.fromkeys(_label(label, place) for label in cells[1].split(";")))
     if BACKGROUND in labels and len(labels) > 1:
         raise ValueError(
             f"An image is either `{BACKGROUND}` or has classes. Received: `{cells[1]}` at {place}"

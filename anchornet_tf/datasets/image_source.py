@@ -4,6 +4,7 @@ What a set is made of, files or records, is hidden behind a reader; `open_source
 """
 
 import dataclasses
+import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from anchornet_tf.datasets.voc_classes import VOC_CLASSES, check_classes
+from anchornet_tf.datasets.label_map import BACKGROUND, normal_form
 from anchornet_tf.utils.encoded_image import check_size, encoded_size
 from anchornet_tf.utils.image_io import pixel_limit
 
@@ -114,12 +115,13 @@ class JoinedReader(RecordReader):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ImageSource:
-    """Images, each with the PASCAL VOC classes seen in it.
+    """Images, each with the classes seen in it.
 
     An image without any class is background.
 
     Args:
         spec: str, what the user asked for; for messages.
+        class_names: the classes of the set, whatever they are called.
         paths_or_keys: a name for each image, stable between machines.
         labels: bool `(images, classes)`, columns in the order of `class_names`.
         contents: for each image a string that changes when the image does (such as a file's size).
@@ -129,6 +131,7 @@ class ImageSource:
     """
 
     spec: str
+    class_names: tuple[str, ...]
     paths_or_keys: tuple[str, ...]
     labels: np.ndarray
     contents: tuple[str, ...]
@@ -141,24 +144,36 @@ class ImageSource:
         rows = np.arange(count) if self.rows is None else np.asarray(self.rows, np.int64)
         labels = np.asarray(self.labels, bool)
         lengths = (len(rows), len(self.contents))
-        if labels.shape != (count, len(VOC_CLASSES)) or lengths != (count, count):
+        if labels.shape != (count, len(self.class_names)) or lengths != (count, count):
             raise ValueError(
-                f"`labels` must be (images, {len(VOC_CLASSES)}), with a row and a content for each "
-                f"image. Received: {count} names, labels of shape {labels.shape}, {lengths[0]} "
-                f"rows, {lengths[1]} contents"
+                f"`labels` must be (images, {len(self.class_names)}), with a row and a content for "
+                f"each image. Received: {count} names, labels of shape {labels.shape}, "
+                f"{lengths[0]} rows, {lengths[1]} contents"
             )
         object.__setattr__(self, "rows", rows)
         object.__setattr__(self, "labels", labels)
 
     @property
-    def class_names(self) -> tuple[str, ...]:
-        """The twenty classes, in the order of the columns of `labels`."""
-        return VOC_CLASSES
-
-    @property
     def is_background(self) -> np.ndarray:
         """bool `(images,)`: the image has none of the classes."""
         return ~self.labels.any(axis=1)
+
+    def is_negative(self, column: int) -> np.ndarray:
+        """Returns bool `(images,)`: which images a class is told apart from.
+
+        Those are the background images. Where there are none, they are all images without the
+        class.
+
+        Args:
+            column: int, the class's column in `labels`.
+        """
+        background = self.is_background
+        return background if background.any() else ~self.labels[:, column]
+
+    def images_per_class(self) -> dict[str, int]:
+        """Returns the number of images of each class that has any."""
+        counts = self.labels.sum(axis=0).tolist()
+        return {name: n for name, n in zip(self.class_names, counts, strict=True) if n}
 
     def __len__(self) -> int:
         return len(self.paths_or_keys)
@@ -185,6 +200,23 @@ class ImageSource:
             rows=self.rows[indices],
         )
 
+    def with_columns(self, class_names: Sequence[str]) -> "ImageSource":
+        """Returns a source whose columns begin with these classes; its own others follow them.
+
+        Args:
+            class_names: classes, of which the source may have images or not.
+        """
+        others = [name for name in self.class_names if name not in class_names]
+        names = (*class_names, *others)
+        labels = np.zeros((len(self), len(names)), bool)
+        labels[:, [names.index(name) for name in self.class_names]] = self.labels
+        return dataclasses.replace(self, class_names=names, labels=labels)
+
+    def without_labels(self) -> "ImageSource":
+        """Returns the same images as background."""
+        labels = np.zeros((len(self), 0), bool)
+        return dataclasses.replace(self, class_names=(), labels=labels)
+
     def fingerprint(self) -> str:
         """Returns a string that identifies the images, their labels and their order.
 
@@ -203,34 +235,51 @@ class ImageSource:
         """Checks that classes can be trained on this source.
 
         Args:
-            names: classes of PASCAL VOC.
+            names: classes of the set.
 
         Returns:
             Their columns in `labels`.
 
         Raises:
-            ValueError: a class is unknown or has no image here, or there is no background image.
+            ValueError: a class is unknown, has no image here or is named twice, or there is no
+                image that it could be told apart from.
         """
-        names = check_classes(names)
-        indices = tuple(self.class_names.index(name) for name in names)
-        counts = self.labels.sum(axis=0)
-        empty = [name for name, index in zip(names, indices, strict=True) if not counts[index]]
-        if empty:
-            present = [name for name, count in zip(self.class_names, counts, strict=True) if count]
+        names = [normal_form(name) for name in ([names] if isinstance(names, str) else names)]
+        if not names or len(set(names)) != len(names):
             raise ValueError(
-                f"A class needs at least one training image; {self.spec} has images of: "
-                f"{', '.join(present) or 'no class'}. Received: {', '.join(empty)}"
+                "Expected one class or more, each named once. "
+                f"Received: {', '.join(names) or 'no class'}"
             )
-        if not self.is_background.any():
+        counts = self.images_per_class()
+        missing = [name for name in names if name not in counts]
+        if missing:
+            close = difflib.get_close_matches(missing[0], counts, 1, 0.6)
             raise ValueError(
-                "Training needs background images (label `background`), which are the negatives of "
-                f"every class. Received: {self.spec} with {len(self)} images, none of background"
+                f"Expected classes that {self.spec} has images of: {_listed(counts)}"
+                f"{f'; did you mean {close[0]!r}?' if close else ''} "
+                f"Received: {', '.join(map(repr, missing))}"
             )
-        return indices
+        columns = tuple(self.class_names.index(name) for name in names)
+        for name, column in zip(names, columns, strict=True):
+            if not self.is_negative(column).any():
+                raise ValueError(
+                    f"A class needs images that it is told apart from: of another class, or "
+                    f"labelled `{BACKGROUND}`. Received: {self.spec} with {len(self)} images, all "
+                    f"of {name!r}"
+                )
+        return columns
+
+
+def _listed(counts: Mapping[str, int], most: int = 40) -> str:
+    """Returns classes with their numbers of images, for a message."""
+    shown = [f"{name} ({count:,})" for name, count in list(counts.items())[:most]]
+    if len(counts) > most:
+        shown.append(f"and {len(counts) - most:,} more")
+    return ", ".join(shown) or "no class"
 
 
 def join(sources: Sequence[ImageSource]) -> ImageSource:
-    """Returns one source with the images of several, in order."""
+    """Returns one source with the images of several, in order, and the classes of all."""
     if len(sources) == 1:
         return sources[0]
     readers = [source.reader for source in sources]
@@ -239,8 +288,11 @@ def join(sources: Sequence[ImageSource]) -> ImageSource:
     else:
         reader = JoinedReader(readers)
     starts = np.cumsum([0] + [len(part) for part in readers[:-1]])
+    names = tuple(dict.fromkeys(name for source in sources for name in source.class_names))
+    sources = [source.with_columns(names) for source in sources]
     return ImageSource(
         spec="+".join(source.spec for source in sources),
+        class_names=names,
         paths_or_keys=tuple(key for source in sources for key in source.paths_or_keys),
         labels=np.concatenate([source.labels for source in sources]),
         contents=tuple(content for source in sources for content in source.contents),

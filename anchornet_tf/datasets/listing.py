@@ -20,6 +20,7 @@ class Listing:
         has_own_split: bool, the set has a held-out split of its own, and these images are those of
             the split that was asked for.
         find_readable: makes, when called, the pass that says which rows can be read.
+        class_order: the classes in the order of their columns, for a set that has one of its own.
     """
 
     keys: list[str]
@@ -28,3 +29,4 @@ class Listing:
     reader: FileReader | RecordReader
     has_own_split: bool
     find_readable: Callable[[], np.ndarray]
+    class_order: tuple[str, ...] | None = None

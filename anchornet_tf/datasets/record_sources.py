@@ -11,8 +11,8 @@ import numpy as np
 
 from anchornet_tf.datasets.image_scan import can_read, scan
 from anchornet_tf.datasets.image_source import RecordReader, image_of_record
+from anchornet_tf.datasets.label_map import LabelMap, normal_form
 from anchornet_tf.datasets.listing import Listing
-from anchornet_tf.datasets.voc_classes import map_label_names
 
 # ILSVRC12 and VOC 2012 have a test split too, but without labels.
 _HELDOUT_SPLITS = ("validation", "test")
@@ -45,6 +45,7 @@ def list_parts_world(split: str, data_dir: str | os.PathLike | None) -> Listing:
         reader=reader,
         has_own_split=True,
         find_readable=lambda: np.ones(len(records), bool),
+        class_order=parts_world.CLASSES,
     )
 
 
@@ -52,7 +53,7 @@ def list_tfds(
     name: str,
     split: str,
     data_dir: str | os.PathLike | None,
-    label_names: Mapping[str, str] | None = None,
+    label_map: LabelMap | None = None,
 ) -> Listing:
     """Lists a set of tensorflow-datasets, which is prepared when it is used for the first time.
 
@@ -64,8 +65,7 @@ def list_tfds(
         name: such as `imagenet2012` or `voc/2012`.
         split: `train` or `heldout`.
         data_dir: folder of the prepared sets; None for the one of tensorflow-datasets.
-        label_names: as in `voc_classes.map_label_names`; only to find an unknown label before a
-            large set is prepared.
+        label_map: only to find an unknown label before a large set is prepared.
 
     Raises:
         ValueError: the set or one of its labels is unknown, or it cannot be prepared, cannot be
@@ -88,7 +88,7 @@ def list_tfds(
             f"Received: {name} with {', '.join(features)}"
         )
     names = getattr(label_feature, "names", None)
-    map_label_names(names or (), label_names)
+    (label_map or LabelMap()).apply(map(normal_form, names or ()))
     try:
         builder.download_and_prepare(file_format="array_record")
     except AssertionError as error:
@@ -152,7 +152,9 @@ def _names_of(labels: list, names: list[str] | None) -> tuple[str, ...]:
     # Sets number their labels and name the numbers; a number without a name stands for itself.
     return tuple(
         dict.fromkeys(
-            names[label] if names and isinstance(label, int) and label >= 0 else str(label)
+            normal_form(
+                names[label] if names and isinstance(label, int) and label >= 0 else str(label)
+            )
             for label in labels
         )
     )

@@ -3,16 +3,17 @@
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 import numpy as np
 
+from anchornet_tf.datasets import label_map as label_maps
 from anchornet_tf.datasets.file_sources import list_folder, list_manifest
 from anchornet_tf.datasets.image_scan import without_unreadable
 from anchornet_tf.datasets.image_source import ImageSource, join
+from anchornet_tf.datasets.label_map import BACKGROUND, LabelMap
 from anchornet_tf.datasets.listing import Listing
 from anchornet_tf.datasets.record_sources import list_parts_world, list_tfds
-from anchornet_tf.datasets.voc_classes import BACKGROUND, VOC_CLASSES, map_label_names
 
 SPLITS = ("train", "heldout")
 _KINDS = "`parts_world`, `folder:DIR`, `manifest:FILE.csv` or `tfds:NAME`"
@@ -23,32 +24,37 @@ def open_source(
     spec: str,
     split: str = "train",
     *,
+    background: str | None = None,
+    label_map: label_maps.Given = None,
     data_dir: str | os.PathLike | None = None,
-    label_names: Mapping[str, str] | None = None,
     heldout_fraction: float = 0.1,
     seed: int = 0,
 ) -> ImageSource:
-    """Opens a set of images with image-level labels.
+    """Opens a set of images with image-level labels. Any label is a class.
 
     | spec | images |
     |---|---|
     | `parts_world` | the embedded set, drawn when it is first used |
-    | `folder:DIR` | `DIR/<class>/*.jpg` or `DIR/<split>/<class>/*.jpg`, with a class `background` |
-    | `manifest:FILE.csv` | header `path,labels`; labels separated by `;`, or `background` |
+    | `folder:DIR` | `DIR/<class>/*.jpg` or `DIR/<split>/<class>/*.jpg` |
+    | `folder:DIR` | `DIR/*.jpg`, without sub-folders: the class is DIR's name |
+    | `manifest:FILE.csv` | header `path,labels`; labels separated by `;` |
     | `tfds:NAME` | a set of tensorflow-datasets, such as `imagenet2012` |
 
-    Several are joined by `+`: `tfds:voc/2012+folder:backgrounds` gives VOC, of which every image
-    has an object, the background images that training needs.
+    Images labelled `background` show none of the classes. Several sets are joined by `+`:
+    `tfds:voc/2012+folder:backgrounds`.
 
     A set with a held-out split of its own uses that; of any other, a fraction is held out by a hash
-    of each image's name: an image stays on its side when others come or go. Images that cannot be
-    decoded are left out, with a warning.
+    of each image's name: an image stays on its side when others come or go. Of a small class, at
+    least one image is held out and at least one is not. Images that cannot be decoded are left out,
+    with a warning.
 
     Args:
         spec: str, see above.
         split: `train`, or `heldout` for the images that are never trained on.
+        background: str, another set, whose images are added as background: those labelled
+            `background` if it has any, else all that show none of the classes.
+        label_map: what becomes of the labels, see `label_map.find`; by default each is a class.
         data_dir: folder of the prepared set, for `parts_world` and `tfds:`.
-        label_names: the set's own label names -> classes; see `voc_classes.map_label_names`.
         heldout_fraction: share of the images held out, at least 0 and below 1.
         seed: int, chooses which images are held out.
 
@@ -56,8 +62,8 @@ def open_source(
         The images of the split.
 
     Raises:
-        ValueError: If something is wrong with the arguments, the set or its labels; there is no
-            background image; or more than 5 % of the images cannot be read.
+        ValueError: If something is wrong with the arguments, the set or its labels; or more than
+            5 % of the images cannot be read.
 
     Example:
 
@@ -77,61 +83,69 @@ def open_source(
             "`heldout_fraction` must be at least 0 and below 1. "
             f"Received: heldout_fraction={heldout_fraction}"
         )
-    parts = []
-    for part in _JOINT.split(spec):
-        listing = _list(part, split, data_dir, label_names)
-        source = _with_classes(part, listing, label_names)
-        kept = np.ones(len(source), bool)
-        if not listing.has_own_split:
-            fractions = np.array([_fraction(key, seed) for key in listing.keys])
-            kept = (fractions < heldout_fraction) == (split == "heldout")
-        parts.append((source, listing, np.flatnonzero(kept)))
-
-    _check_background(spec, [source for source, _, _ in parts])
-    if not any(len(kept) for _, _, kept in parts):
+    common = (split, data_dir, heldout_fraction, seed)
+    source = join([_open(part, label_map, *common) for part in _JOINT.split(spec)])
+    label_maps.check_distinct(source.class_names)
+    if background:
+        others = join([_open(part, None, *common) for part in _JOINT.split(background)])
+        source = join([source, _as_background(others, source.class_names)])
+    if not len(source):
         raise ValueError(
-            f"The split must hold at least one image. Received: split={split!r} of {spec} with "
+            "A split must hold at least one image; where none are held out, a class needs two "
+            f"images or more. Received: split={split!r} of {spec} with "
             f"heldout_fraction={heldout_fraction}"
         )
-    return join(
-        [
-            without_unreadable(source.select(kept), listing.find_readable()[kept])
-            for source, listing, kept in parts
-        ]
-    )
+    return source
 
 
-def _list(
-    spec: str, split: str, data_dir: str | os.PathLike | None, label_names: Mapping[str, str] | None
-) -> Listing:
-    kind, _, argument = spec.partition(":")
-    if spec == "parts_world":
-        return list_parts_world(split, data_dir)
-    if argument and kind == "folder":
-        return list_folder(argument, split)
-    if argument and kind == "manifest":
-        return list_manifest(argument)
-    if argument and kind == "tfds":
-        return list_tfds(argument, split, data_dir, label_names)
-    raise ValueError(f"A set of images must be given as {_KINDS}. Received: {spec!r}")
-
-
-def _with_classes(
-    spec: str, listing: Listing, label_names: Mapping[str, str] | None
+def _open(
+    spec: str,
+    label_map: label_maps.Given,
+    split: str,
+    data_dir: str | os.PathLike | None,
+    heldout_fraction: float,
+    seed: int,
 ) -> ImageSource:
-    distinct = {name for names in listing.label_names for name in names}
+    """Opens one set."""
+    kind, _, argument = spec.partition(":")
+    mapping = label_maps.find(label_map, argument if kind == "tfds" else "")
+    if spec == "parts_world":
+        listing = list_parts_world(split, data_dir)
+    elif argument and kind == "folder":
+        listing = list_folder(argument, split)
+    elif argument and kind == "manifest":
+        listing = list_manifest(argument)
+    elif argument and kind == "tfds":
+        listing = list_tfds(argument, split, data_dir, mapping)
+    else:
+        raise ValueError(f"A set of images must be given as {_KINDS}. Received: {spec!r}")
+    source = _with_classes(spec, listing, mapping)
+    kept = np.ones(len(source), bool)
+    if not listing.has_own_split:
+        kept = _held_out(source, heldout_fraction, seed) == (split == "heldout")
+    kept = np.flatnonzero(kept)
+    return without_unreadable(source.select(kept), listing.find_readable()[kept])
+
+
+def _with_classes(spec: str, listing: Listing, mapping: LabelMap) -> ImageSource:
     try:
-        mapped = map_label_names(distinct, label_names)
+        mapped = mapping.apply({name for names in listing.label_names for name in names})
     except ValueError as error:
         raise ValueError(f"{error} (in {spec})") from error
-    columns = {name: column for column, name in enumerate(VOC_CLASSES)}
-    labels = np.zeros((len(listing.keys), len(VOC_CLASSES)), bool)
+    classes = [name for name in mapped.values() if name != BACKGROUND]
+    if listing.class_order and set(classes).issubset(listing.class_order):
+        classes = listing.class_order
+    else:
+        classes = mapping.order(classes)
+    columns = {name: column for column, name in enumerate(classes)}
+    labels = np.zeros((len(listing.keys), len(classes)), bool)
     for row, names in enumerate(listing.label_names):
         for name in names:
             if mapped[name] != BACKGROUND:
                 labels[row, columns[mapped[name]]] = True
     return ImageSource(
         spec=spec,
+        class_names=tuple(classes),
         paths_or_keys=tuple(listing.keys),
         labels=labels,
         contents=tuple(listing.contents),
@@ -139,14 +153,35 @@ def _with_classes(
     )
 
 
-def _check_background(spec: str, sources: list[ImageSource]) -> None:
-    if any(source.is_background.any() for source in sources):
-        return
-    raise ValueError(
-        f"There must be background images: a sub-folder or label `{BACKGROUND}`, or another set "
-        f"joined by `+`, such as `{spec}+folder:DIR` with DIR/{BACKGROUND}. Received: {spec} with "
-        f"{sum(map(len, sources))} images, none of background"
-    )
+def _as_background(source: ImageSource, classes: Iterable[str]) -> ImageSource:
+    """Returns the images of a set that can serve as background of classes, without labels."""
+    chosen = source.is_background
+    if not chosen.any():
+        shared = [name in set(classes) for name in source.class_names]
+        chosen = ~source.labels[:, shared].any(axis=1)
+    if len(source) and not chosen.any():
+        raise ValueError(
+            "Expected background images that show none of the classes. "
+            f"Received: {source.spec} with {len(source)} images, all of {', '.join(classes)}"
+        )
+    return source.select(np.flatnonzero(chosen)).without_labels()
+
+
+def _held_out(source: ImageSource, share: float, seed: int) -> np.ndarray:
+    """Returns which images are held out, bool `(images,)`."""
+    fractions = np.array([_fraction(key, seed) for key in source.paths_or_keys])
+    held_out = fractions < share
+    if not share:
+        return held_out
+    # By chance alone, a class of a few images might have none on one of the sides.
+    for members in (*source.labels.T, source.is_background):
+        members = np.flatnonzero(members)
+        ranked = members[np.argsort(fractions[members])]
+        if len(ranked) > 1 and not held_out[ranked].any():
+            held_out[ranked[0]] = True
+        if len(ranked) and held_out[ranked].all():
+            held_out[ranked[-1]] = False
+    return held_out
 
 
 def _fraction(key: str, seed: int) -> float:

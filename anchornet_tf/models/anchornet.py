@@ -15,6 +15,7 @@ from anchornet_tf.models import anchornet_folder, presets
 from anchornet_tf.models.bank_file import BankFile
 from anchornet_tf.trunks import pca
 from anchornet_tf.trunks.backbone import Backbone
+from anchornet_tf.utils.safe_names import safe_name
 
 GAMMAS = ("softplus", "whitened")
 
@@ -101,7 +102,8 @@ class AnchorNet(keras.Model):
 
         self.backbone = weights if isinstance(weights, Backbone) else Backbone(weights)
         self.hypercolumn_layer = Hypercolumn(dimensions).build_for_trunk()
-        self.banks = [AnchorBank(num_filters, gamma, name=f"bank_{name}") for name in self.classes]
+        layer_names = [safe_name(name, ascii_only=True) for name in self.classes]
+        self.banks = [AnchorBank(num_filters, gamma, name=f"bank_{name}") for name in layer_names]
         for bank in self.banks:
             bank.build([(None, None, None, dimensions)] * 3)
         self.autoencoder = TiedAutoencoder(
@@ -111,7 +113,7 @@ class AnchorNet(keras.Model):
         self.code_equalizer = Equalizer(equalization, name="code_equalizer")
         self.code_equalizer.build((None, latent_filters))
         self.bank_equalizers = [
-            Equalizer(equalization, name=f"equalizer_{name}") for name in self.classes
+            Equalizer(equalization, name=f"equalizer_{name}") for name in layer_names
         ]
         for equalizer in self.bank_equalizers:
             equalizer.build((None, num_filters))

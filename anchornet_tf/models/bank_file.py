@@ -11,6 +11,7 @@ import numpy as np
 from anchornet_tf.layers.anchor_bank import VARIANCE_FLOOR, AnchorBank
 from anchornet_tf.layers.equalizer import Equalizer
 from anchornet_tf.utils import files
+from anchornet_tf.utils.safe_names import safe_name
 
 _ARRAYS = ("kernel", "bias", "running_mean", "running_square")
 _EQUALIZER = "equalizer"
@@ -61,13 +62,17 @@ class BankFile:
 
     def bank(self, response: str = "whitened") -> AnchorBank:
         """Returns a layer with these values."""
-        bank = AnchorBank(self.arrays["kernel"].shape[-1], response, name=f"bank_{self.class_name}")
-        depth = self.arrays["kernel"].shape[2]
+        depth, filters = self.arrays["kernel"].shape[2:]
+        bank = AnchorBank(filters, response, name=f"bank_{self._layer_name}")
         bank.build([(None, None, None, depth // 3)] * 3)
         bank.built = True
         for name in _ARRAYS:
             getattr(bank, name).assign(self.arrays[name])
         return bank
+
+    @property
+    def _layer_name(self) -> str:
+        return safe_name(self.class_name, ascii_only=True)
 
     def equalizer_layer(self, strength: float | None = None) -> Equalizer | None:
         """Returns the layer that equalizes whitened responses, or None for the identity.
@@ -81,7 +86,7 @@ class BankFile:
         """
         if self.equalizer is None:
             return None
-        equalizer = Equalizer(name=f"equalizer_{self.class_name}")
+        equalizer = Equalizer(name=f"equalizer_{self._layer_name}")
         equalizer.build((None, len(self.equalizer)))
         equalizer.built = True
         equalizer.matrix.assign(self.equalizer)

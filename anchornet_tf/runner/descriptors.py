@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from anchornet_tf.features.registry import DESCRIPTORS, Descriptor
 from anchornet_tf.models import presets
 from anchornet_tf.utils import files
+from anchornet_tf.utils.safe_names import safe_name
 
 _AGNOSTIC, _OF_CLASS = "anchornet", "anchornet-class"
 
@@ -139,7 +140,7 @@ class Descriptors:
         return feature in (_AGNOSTIC, _OF_CLASS)
 
     def _bank(self, class_name: str) -> pathlib.Path:
-        return self._banks / f"{class_name}.npz"
+        return self._banks / f"{safe_name(class_name)}.npz"
 
 
 def _digest(paths: list[pathlib.Path]) -> str:

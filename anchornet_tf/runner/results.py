@@ -57,7 +57,8 @@ class Difference:
         score: Name of the score.
         value: float. The better row's score minus the other's.
         interval: (low, high), or None.
-        share_above: float. The share of resamples in which the better row is better.
+        share_above: float. The share of resamples in which the better row is better; None without
+            resamples.
     """
 
     better: str
@@ -65,7 +66,7 @@ class Difference:
     score: str
     value: float
     interval: tuple[float, float] | None
-    share_above: float
+    share_above: float | None
 
     @property
     def is_outside_noise(self) -> bool:
@@ -206,7 +207,7 @@ def _difference(first: Row, second: Row, name, samples, resampling) -> Differenc
         score=name,
         value=first.figures[name].value - second.figures[name].value,
         interval=resampling.interval(drawn),
-        share_above=float(np.mean(drawn > 0)) if len(drawn) else float("nan"),
+        share_above=float(np.mean(drawn > 0)) if len(drawn) else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""Which images make up which training batch: positives of each class, and background.
+"""Which images make up which training batch: positives and negatives of each class.
 
 Which image stands where in which batch, and how it is augmented, is a pure function of the seed,
 the class, the step and the place in the batch. So a run can continue at any step; several classes
@@ -19,15 +19,16 @@ from anchornet_tf.training import seeded_draws
 class BatchPlan:
     """Which images make up the batches of consecutive steps.
 
-    The columns of a batch are the positives class by class, then the negatives that all classes
-    share: `(classes + 1) * slots` images.
+    The columns of a batch are the positives class by class, then the negatives: background images
+    that all classes share, `(classes + 1) * slots` images in all; or, where there is no background,
+    images of other classes, class by class, `2 * classes * slots` images in all.
 
     Args:
         image_index: int64 `(steps, images)`, places in the source.
         view: int64 `(steps, images)`, the view of each image; zeros without fixed views.
         augmentation_seed: int64 `(steps, images, 2)`.
         positives: int32 `(classes, slots)`, the columns of each class's positives.
-        negatives: int32 `(classes, slots)`, columns of each class's negatives, the same for all.
+        negatives: int32 `(classes, slots)`, the columns of each class's negatives.
     """
 
     image_index: np.ndarray
@@ -53,8 +54,9 @@ def plan_batches(
     """Draws the batches of `num_steps` steps from `start_step` on.
 
     Half of the batch of a class are images that contain it, half are background; images that only
-    contain other classes are left alone. Both kinds come in epochs: no image comes again before all
-    of its kind have come, and each epoch has its own order.
+    contain other classes are left alone, unless there is no background: then they take its place.
+    Both kinds come in epochs: no image comes again before all of its kind have come, and each epoch
+    has its own order.
 
     Args:
         source: the images.
@@ -72,7 +74,7 @@ def plan_batches(
         The plan of this share of the batches.
 
     Raises:
-        ValueError: a number is out of range, or a class or the background has no image.
+        ValueError: a number is out of range, or a class has no images or no negatives.
     """
     check_numbers(batch_size, seed, start_step, num_steps, views)
     class_indices = check_class_indices(source, class_indices)
@@ -83,7 +85,12 @@ def plan_batches(
     for index in class_indices:
         pool = np.flatnonzero(source.labels[:, index])
         pools.append((index, seeded_draws.some_of(pool, images_per_class, seed, index)))
-    pools.append((seeded_draws.BACKGROUND_STREAM, np.flatnonzero(source.is_background)))
+    if source.is_background.any():
+        pools.append((seeded_draws.BACKGROUND_STREAM, np.flatnonzero(source.is_background)))
+    else:
+        for index in class_indices:
+            pool = np.flatnonzero(source.is_negative(index))
+            pools.append((seeded_draws.OTHERS_STREAM + index, pool))
     image_index = np.concatenate(
         [seeded_draws.draw_in_epochs(pool, draws, seed, stream) for stream, pool in pools], axis=1
     )
@@ -91,12 +98,13 @@ def plan_batches(
     draws = np.tile(draws, (1, len(pools)))
     view, seeds = seeded_draws.choose_views(image_index, streams, draws, seed, views)
     columns = np.arange(len(pools) * slots, dtype=np.int32).reshape(len(pools), slots)
+    count = len(class_indices)
     return BatchPlan(
         image_index=image_index,
         view=view,
         augmentation_seed=seeds,
-        positives=columns[:-1],
-        negatives=np.repeat(columns[-1:], len(class_indices), axis=0),
+        positives=columns[:count],
+        negatives=np.broadcast_to(columns[count:], (count, slots)),
     )
 
 

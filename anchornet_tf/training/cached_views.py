@@ -95,6 +95,10 @@ class CachedViews:
 
         return self.cache.fill(self._rows(plan).ravel(), compute)
 
+    def missing(self, plan: BatchPlan | JointPlan) -> np.ndarray:
+        """Returns the rows that a plan needs and that no earlier run left."""
+        return self.cache.missing(self._rows(plan).ravel())
+
     def batches(self, plan: BatchPlan | JointPlan) -> tf.data.Dataset:
         """Returns the taps of a plan, one batch per step."""
         rows_of_steps = self._rows(plan)

@@ -8,6 +8,38 @@ BANK_LOSS_WEIGHTS = ("weight_discr", "weight_aux", "weight_div_a", "weight_div_b
 
 STRATEGIES = ("auto", "one", "mirrored", "multiworker")
 
+# The set of images that needs no file.
+EMBEDDED = "parts_world"
+
+
+def data_option(**changes):
+    """Returns the field of a configuration that names the images."""
+    return option(
+        EMBEDDED,
+        f"Images with labels: {EMBEDDED}, folder:DIR, manifest:FILE.csv or tfds:NAME.",
+        **changes,
+    )
+
+
+def background_option():
+    """Returns the field that names images of background."""
+    return option(
+        "",
+        "Further images, named like --data, that show none of the classes. Where there are none, "
+        "nor any that are labelled background, classes are told apart from each other, and a "
+        "single class from drawn pictures.",
+    )
+
+
+def label_map_option():
+    """Returns the field that says what becomes of the labels."""
+    return option(
+        "",
+        "A JSON file that merges labels, {label: class or background}; * stands for all labels "
+        "that it does not name. voc20: PASCAL VOC's twenty classes and their ImageNet synsets, the "
+        "default for tfds:imagenet2012 and tfds:voc.",
+    )
+
 
 @dataclasses.dataclass(frozen=True)
 class RunOptions:

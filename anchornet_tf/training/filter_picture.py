@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import warnings
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def draw(
         for axis in line:
             axis.set_xticks([])
             axis.set_yticks([])
-        line[0].set_ylabel(label, fontsize=8)
+        line[0].set_ylabel(label, fontsize=8, parse_math=False)
         for axis, (image, response) in zip(line, cells, strict=False):
             height, width = image.shape[:2]
             y, x = np.unravel_index(response.argmax(), response.shape)
@@ -57,10 +58,12 @@ def draw(
                 mew=2,
             )
     for axis, heading in zip(axes[0], headings or [], strict=False):
-        axis.set_title(heading, fontsize=8)
-    figure.suptitle(title, fontsize=10)
-    figure.tight_layout()
-    with files.atomic_file(path) as temporary:
+        axis.set_title(heading, fontsize=8, parse_math=False)
+    # A class may be called anything, also `$` or words in letters that the font has not.
+    figure.suptitle(title, fontsize=10, parse_math=False)
+    with warnings.catch_warnings(), files.atomic_file(path) as temporary:
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        figure.tight_layout()
         figure.savefig(temporary, dpi=110)
     pyplot.close(figure)
     return pathlib.Path(path)

@@ -1,4 +1,4 @@
-"""Which images make up stage 2's batches: positives uniform over the classes, and background.
+"""Which images make up stage 2's batches: positives uniform over the classes, and negatives.
 
 As in `batch_plan`, everything is a pure function of the seed, the step and the place in the batch.
 """
@@ -15,7 +15,7 @@ from anchornet_tf.training.batch_plan import check_class_indices, check_numbers,
 
 @dataclasses.dataclass(frozen=True)
 class JointPlan:
-    """Which images make up the batches of consecutive steps: the positives, then the background.
+    """Which images make up the batches of consecutive steps: the positives, then the negatives.
 
     Args:
         image_index: int64 `(steps, 2 * slots)`, places in the source.
@@ -23,6 +23,8 @@ class JointPlan:
         augmentation_seed: int64 `(steps, 2 * slots, 2)`.
         class_index: int64 `(steps, slots)`, for which of the classes each positive was drawn.
         noise_seed: int64 `(steps, 2 * slots, 2)`, of the autoencoder's noise; new at every draw.
+        is_negative: bool `(steps, slots, classes)`, for which classes each negative is one; None
+            for all of them, as for images of background.
     """
 
     image_index: np.ndarray
@@ -30,6 +32,7 @@ class JointPlan:
     augmentation_seed: np.ndarray
     class_index: np.ndarray
     noise_seed: np.ndarray
+    is_negative: np.ndarray | None = None
 
 
 def plan_joint_batches(
@@ -48,7 +51,8 @@ def plan_joint_batches(
 
     Half of a batch are images of objects, half are background. The classes take turns: each comes
     once, in random order, before any comes again. So do the images of a class and the background
-    images.
+    images. Where there is no background, images of all classes take its place, and each is a
+    negative of the classes that it does not show.
 
     Args:
         source, class_indices, seed, start_step, num_steps, views, num_shards, shard_index: as in
@@ -59,7 +63,7 @@ def plan_joint_batches(
         The plan of this share of the batches.
 
     Raises:
-        ValueError: a number is out of range, or a class or the background has no image.
+        ValueError: a number is out of range, or a class has no images or no negatives.
     """
     check_numbers(batch_size, seed, start_step, num_steps, views)
     class_indices = check_class_indices(source, class_indices)
@@ -77,10 +81,12 @@ def plan_joint_batches(
         # One draw of each class per round.
         rounds = draws[here] // class_count
         positives[here] = seeded_draws.draw_in_epochs(pool, rounds, seed, column)
-    background = seeded_draws.draw_in_epochs(
-        np.flatnonzero(source.is_background), draws, seed, seeded_draws.BACKGROUND_STREAM
+    # (images, classes); all classes alike where there is background.
+    is_negative = np.stack([source.is_negative(column) for column in class_indices], axis=1)
+    negatives = seeded_draws.draw_in_epochs(
+        np.flatnonzero(is_negative.any(axis=1)), draws, seed, seeded_draws.BACKGROUND_STREAM
     )
-    image_index = np.concatenate([positives, background], axis=1)
+    image_index = np.concatenate([positives, negatives], axis=1)
     streams = np.repeat([seeded_draws.CLASS_STREAM, seeded_draws.BACKGROUND_STREAM], slots)
     draws = np.tile(draws, (1, 2))
     view, augmentation_seed = seeded_draws.choose_views(image_index, streams, draws, seed, views)
@@ -90,4 +96,5 @@ def plan_joint_batches(
         augmentation_seed=augmentation_seed,
         class_index=class_index,
         noise_seed=seeded_draws.seed_pairs(seeded_draws.NOISE_SEED, seed, streams, draws),
+        is_negative=None if source.is_background.any() else is_negative[negatives],
     )

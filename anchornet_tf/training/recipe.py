@@ -1,12 +1,12 @@
-"""The whole recipe: banks of all twenty classes, the class-agnostic layer, a model to ship."""
+"""The whole recipe: banks of all classes, the class-agnostic layer, a model to ship."""
 
 import pathlib
 
-from anchornet_tf.datasets.voc_classes import VOC_CLASSES
+from anchornet_tf.datasets.sources import open_source
 from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.training.recipe_config import SETTINGS, RecipeConfig
 from anchornet_tf.training.stage1 import run as stage1_run
-from anchornet_tf.training.stage1.config import Stage1Config
+from anchornet_tf.training.stage1.config import ALL, Stage1Config
 from anchornet_tf.training.stage2 import run as stage2_run
 from anchornet_tf.training.stage2.config import Stage2Config
 
@@ -28,15 +28,18 @@ def reproduce(recipe: RecipeConfig) -> pathlib.Path:
         BrokenLoss: where a loss becomes NaN.
     """
     workdir, settings = pathlib.Path(recipe.workdir), SETTINGS[recipe.setting]
-    common = {"data": recipe.data, "seed": recipe.seed}
+    names = ("data", "background", "label_map", "seed")
+    common = {name: getattr(recipe, name) for name in names}
     stage1 = {**common, **settings["stage1"]}
     # Made first, so that a wrong value is found before hours of training.
-    whole = Stage1Config(classes=VOC_CLASSES, **stage1)
-    ablated = Stage1Config(classes=ABLATED, weight_div_a=0.0, weight_div_b=0.0, **stage1)
+    whole = Stage1Config(classes=(ALL,), **stage1)
+    there = open_source(recipe.data, label_map=recipe.label_map, seed=recipe.seed)
+    ablated = [name for name in ABLATED if name in there.images_per_class()]
     joint = Stage2Config(banks=(str(workdir / "stage1"),), **common, **settings["stage2"])
     stage1_run.train(whole, workdir / "stage1", strategy=recipe.strategy)
-    if recipe.ablation:
-        stage1_run.train(ablated, workdir / "without_diversity", strategy=recipe.strategy)
+    if recipe.ablation and ablated:
+        without = Stage1Config(classes=ablated, weight_div_a=0.0, weight_div_b=0.0, **stage1)
+        stage1_run.train(without, workdir / "without_diversity", strategy=recipe.strategy)
     stage2_run.train(joint, workdir / "stage2", strategy=recipe.strategy)
     output = workdir / "model"
     if not output.exists():

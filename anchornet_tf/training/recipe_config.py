@@ -2,7 +2,12 @@
 
 import dataclasses
 
-from anchornet_tf.training.config import STRATEGIES
+from anchornet_tf.training.config import (
+    STRATEGIES,
+    background_option,
+    data_option,
+    label_map_option,
+)
 from anchornet_tf.utils.config_fields import option
 
 # Images over batch size: the paper's numbers of images at its batch size of 16.
@@ -27,14 +32,12 @@ SETTINGS = {
 class RecipeConfig:
     """Both stages on one set of images, with one of `SETTINGS`."""
 
-    data: str = option(
-        "parts_world",
-        "Images with labels: parts_world, folder:DIR, manifest:FILE.csv or tfds:NAME.",
-        required=True,
-    )
+    data: str = data_option(required=True)
+    background: str = background_option()
+    label_map: str = label_map_option()
     setting: str = option("short", "How long to train.", choices=tuple(SETTINGS))
     ablation: bool = option(
-        True, "Also train the classes of PF-WILLOW without diversity, to compare with."
+        True, "Also train those classes that PF-WILLOW has without diversity, to compare with."
     )
     seed: int = option(0, "Seed of everything that is random.")
     workdir: str = option("runs/reproduce", "Folder of everything that is made.")

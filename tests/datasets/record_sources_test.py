@@ -81,18 +81,24 @@ def _level(source, index):
 
 def test_synsets_become_classes(tmp_path):
     spec = "tfds:anchornet_tiny_synsets"
-    source = open_source(spec, data_dir=tmp_path)
-    assert len(source) == 9
+    source = open_source(spec, data_dir=tmp_path, label_map="voc20")
+    assert len(source) == 9 and len(source.class_names) == 20
     assert source.labels.sum(axis=0)[[BIRD, COW]].tolist() == [3, 3]
     assert source.is_background.sum() == 3
     for index in range(9):
         kind = (_level(source, index) // 8) % 3
         assert np.flatnonzero(source.labels[index]).tolist() == [[], [BIRD], [COW]][kind]
-    heldout = open_source(spec, "heldout", data_dir=tmp_path)
+    heldout = open_source(spec, "heldout", data_dir=tmp_path, label_map="voc20")
     assert len(heldout) == 2
     assert all("/validation/" in key for key in heldout.paths_or_keys)
     assert source.fingerprint() != heldout.fingerprint()
-    assert source.fingerprint() == open_source(spec, data_dir=tmp_path).fingerprint()
+    again = open_source(spec, data_dir=tmp_path, label_map="voc20")
+    assert source.fingerprint() == again.fingerprint()
+
+
+def test_a_set_has_its_own_classes(tmp_path):
+    source = open_source("tfds:anchornet_tiny_synsets", data_dir=tmp_path)
+    assert source.images_per_class() == {"n01440764": 3, "n01514668": 3, "n02403003": 3}
 
 
 def test_graph_reads_what_python_reads(tmp_path):
@@ -106,13 +112,14 @@ def test_several_labels_and_names_of_its_own(tmp_path):
     source = open_source(
         "tfds:anchornet_tiny_multi",
         data_dir=tmp_path,
-        label_names={"ox": "cow", "tree": "background"},
+        label_map={"ox": "cow", "tree": "background"},
         heldout_fraction=0.0,
     )
+    assert source.class_names == ("bird", "cow")
     found = {
         _level(source, index): np.flatnonzero(source.labels[index]).tolist() for index in range(4)
     }
-    assert found == {0: [BIRD, COW], 8: [], 16: [], 24: [COW]}
+    assert found == {0: [0, 1], 8: [], 16: [], 24: [1]}
 
 
 def test_labels_of_objects(tmp_path):
@@ -120,7 +127,7 @@ def test_labels_of_objects(tmp_path):
     found = {
         _level(source, index): np.flatnonzero(source.labels[index]).tolist() for index in range(2)
     }
-    assert found == {0: [BIRD, COW], 8: []}
+    assert found == {0: [0, 1], 8: []}
 
 
 def test_divides_a_set_without_heldout_split(tmp_path):
@@ -129,7 +136,7 @@ def test_divides_a_set_without_heldout_split(tmp_path):
             "tfds:anchornet_tiny_multi",
             split,
             data_dir=tmp_path,
-            label_names={"*": "background"},
+            label_map={"*": "background"},
             heldout_fraction=0.5,
         )
         for split in ("train", "heldout")
@@ -146,7 +153,7 @@ def test_unreadable_records_are_skipped(tmp_path):
 
 def test_unknown_names_are_found_before_the_set_is_prepared(tmp_path):
     with pytest.raises(ValueError, match="Received: 2 other labels: 'ox', 'tree'"):
-        open_source("tfds:anchornet_tiny_multi", data_dir=tmp_path / "sets")
+        open_source("tfds:anchornet_tiny_multi", data_dir=tmp_path / "sets", label_map="voc20")
     assert not (tmp_path / "sets").exists()
 
 
@@ -171,7 +178,7 @@ def test_set_that_must_be_downloaded_by_hand(tmp_path):
 def test_set_without_random_access(tmp_path):
     tfds.builder("anchornet_tiny_multi", data_dir=tmp_path).download_and_prepare()
     with pytest.raises(ValueError, match="convert_format.*Received: anchornet_tiny_multi as"):
-        open_source("tfds:anchornet_tiny_multi", data_dir=tmp_path, label_names={"*": "background"})
+        open_source("tfds:anchornet_tiny_multi", data_dir=tmp_path)
 
 
 def test_parts_world():

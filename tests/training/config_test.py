@@ -9,7 +9,9 @@ from anchornet_tf.training.stage1.config import Stage1Config
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"classes": ("unicorn",)}, "aeroplane.*tvmonitor(.|\n)*Received: .*unicorn"),
+        ({"classes": ("cow", "cow")}, "named once. Received: cow, cow"),
+        ({"classes": ("cow", " ")}, "and not empty. Received: ''"),
+        ({"images_per_class": 0}, "`images_per_class` must be a positive integer. Received: 0"),
         ({"num_filters": 0}, "`num_filters` must be a positive integer. Received: 0"),
         ({"batch_size": 7}, "must be even(.|\n)*Received: 7"),
         ({"image_size": 16}, "at least 32. Received: 16"),
@@ -23,6 +25,15 @@ from anchornet_tf.training.stage1.config import Stage1Config
 def test_bad_values(change, message):
     with pytest.raises(ValueError, match=message):
         Stage1Config(**change)
+
+
+def test_all_stands_for_the_classes_of_the_data():
+    counts = {"okapi": 3, "giraffe": 5}
+    assert Stage1Config().of_data(counts).classes == ("bird",), "of the embedded data"
+    own = Stage1Config(data="folder:images")
+    assert own.classes == ("all",) and own.of_data(counts).classes == ("okapi", "giraffe")
+    one = Stage1Config(classes=("giraffe",), data="folder:images")
+    assert one.of_data(counts) is one
 
 
 def test_save_and_load(tmp_path):

@@ -11,12 +11,14 @@ from anchornet_tf.training.batch_plan import plan_batches
 from anchornet_tf.training.image_batches import planned_images, view_images
 
 BIRD, COW, DOG = 2, 9, 11
+CLASSES = [f"class {index}" for index in range(20)]
+CLASSES[BIRD], CLASSES[COW], CLASSES[DOG] = "bird", "cow", "dog"
 
 
 def _source(birds=7, cows=5, both=2, background=6, size=12):
     """Images of one grey level each, which tells the index."""
     groups = [[BIRD]] * birds + [[COW]] * cows + [[BIRD, COW]] * both + [[]] * background
-    labels = np.zeros((len(groups), 20), bool)
+    labels = np.zeros((len(groups), len(CLASSES)), bool)
     records = []
     for index, group in enumerate(groups):
         labels[index, group] = True
@@ -24,7 +26,7 @@ def _source(birds=7, cows=5, both=2, background=6, size=12):
         PIL.Image.new("RGB", (size, size), (100 + index,) * 3).save(buffer, "PNG")
         records.append({"image": buffer.getvalue()})
     keys = tuple(str(index) for index in range(len(groups)))
-    return ImageSource("memory", keys, labels, keys, RecordReader(records))
+    return ImageSource("memory", tuple(CLASSES), keys, labels, keys, RecordReader(records))
 
 
 def _plan(source, classes, **changes):
@@ -186,6 +188,36 @@ def test_shards_make_up_the_batch(views):
             )
 
 
+def test_without_background_the_other_classes_are_negatives():
+    source = _source(background=0)
+    plan = _plan(source, [BIRD, COW], batch_size=4, num_steps=20)
+    assert plan.image_index.shape == (20, 8)
+    for place, column in enumerate((BIRD, COW)):
+        assert source.labels[plan.image_index[:, plan.positives[place]], column].all()
+        negatives = plan.image_index[:, plan.negatives[place]]
+        assert not source.labels[negatives, column].any()
+        assert set(negatives.ravel()) == set(np.flatnonzero(~source.labels[:, column]))
+        alone = _plan(source, [column], batch_size=4, num_steps=20)
+        np.testing.assert_array_equal(alone.image_index[:, 2:], negatives)
+
+
+def test_some_images_of_each_class():
+    source = _source(birds=20, cows=12)
+    few, more = (
+        set(_plan(source, [BIRD], num_steps=80, images_per_class=most).image_index[:, :2].ravel())
+        for most in (3, 6)
+    )
+    assert len(few) == 3 and len(more) == 6 and few < more
+    both = _plan(source, [BIRD, COW], num_steps=80, images_per_class=3)
+    assert set(both.image_index[:, :2].ravel()) == few, "whatever is trained beside it"
+    others = _plan(source, [BIRD], num_steps=80, images_per_class=3, seed=1)
+    assert set(others.image_index[:, :2].ravel()) != few
+    every = _plan(source, [BIRD], num_steps=80, images_per_class=1000)
+    np.testing.assert_array_equal(
+        every.image_index, _plan(source, [BIRD], num_steps=80).image_index
+    )
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [
@@ -200,8 +232,8 @@ def test_shards_make_up_the_batch(views):
         ({"classes": []}, r"Received: class_indices=\[\]"),
         ({"classes": [BIRD, BIRD]}, r"Received: class_indices=\[2, 2\]"),
         ({"classes": [20]}, r"Received: class_indices=\[20\]"),
-        ({"classes": [DOG]}, "Received: dog"),
-        ({"source": _source(background=0)}, "none of background"),
+        ({"classes": [DOG]}, r"bird \(9\), cow \(7\).*Received: 'dog'"),
+        ({"source": _source(cows=0, background=0)}, "all of 'bird'"),
     ],
 )
 def test_bad_input(arguments, message):

@@ -3,34 +3,27 @@
 import numpy as np
 import pytest
 
+from anchornet_tf.datasets.image_source import ImageSource, RecordReader
 from anchornet_tf.training.joint_plan import plan_joint_batches
 
 
-class _Source:
-    """Forty images: 4 of class 0, 12 of class 1 (two of them also of class 0), 24 of background."""
-
-    class_names = ("bird", "cow", "dog")
-
-    def __init__(self):
-        self.labels = np.zeros((40, 3), bool)
-        self.labels[:4, 0] = True
-        self.labels[2:14, 1] = True
-        self.is_background = np.arange(40) >= 16
-
-    def require_classes(self, names):
-        columns = [self.class_names.index(name) for name in names]
-        if not self.labels[:, columns].any(axis=0).all():
-            raise ValueError(f"Expected images of each class. Received: {names}")
-        return columns
+def _source(background=24):
+    """4 images of class 0, 12 of class 1 (two also of class 0), 2 of class 2; and background."""
+    labels = np.zeros((16 + background, 3), bool)
+    labels[:4, 0] = True
+    labels[2:14, 1] = True
+    labels[14:16, 2] = True
+    keys = tuple(map(str, range(len(labels))))
+    return ImageSource("memory", ("bird", "cow", "dog"), keys, labels, keys, RecordReader(keys))
 
 
-def _plan(**changes):
+def _plan(source=None, **changes):
     options = {"batch_size": 8, "seed": 3, "num_steps": 60, "views": 2, **changes}
-    return plan_joint_batches(_Source(), [0, 1], **options)
+    return plan_joint_batches(source or _source(), [0, 1], **options)
 
 
 def test_positives_are_uniform_over_classes_and_have_their_class():
-    plan, source = _plan(), _Source()
+    plan, source = _plan(), _source()
     positives = plan.image_index[:, :4]
     assert source.labels[positives, plan.class_index].all()
     assert source.is_background[plan.image_index[:, 4:]].all()
@@ -83,5 +76,17 @@ def test_bad_numbers(changes, message):
 
 
 def test_a_class_without_images():
-    with pytest.raises(ValueError, match="Received: "):
-        plan_joint_batches(_Source(), [0, 2], batch_size=4, seed=0)
+    source = _source()
+    source.labels[:, 2] = False
+    with pytest.raises(ValueError, match="Received: 'dog'"):
+        plan_joint_batches(source, [0, 2], batch_size=4, seed=0)
+
+
+def test_without_background_each_image_is_a_negative_of_what_it_does_not_show():
+    assert _plan().is_negative is None, "background is a negative of all"
+    source = _source(background=0)
+    plan = _plan(source)
+    negatives = plan.image_index[:, 4:]
+    np.testing.assert_array_equal(plan.is_negative, ~source.labels[negatives][..., :2])
+    assert plan.is_negative.any(axis=-1).all(), "none is drawn that shows all classes"
+    assert set(negatives.ravel()) == set(range(16)) - {2, 3}

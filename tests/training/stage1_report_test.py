@@ -15,8 +15,9 @@ def held_out():
     taps[0][:3, 2, 5, 0] = 10.0
     labels = np.zeros((6, 20), bool)
     labels[:3, 2] = True
+    negatives = np.repeat(~labels.any(axis=1)[:, None], 20, axis=1)
     images = rng.integers(0, 256, (6, 32, 32, 3), dtype=np.uint8)
-    return stage1_report.HeldOut(images, labels, tuple(taps))
+    return stage1_report.HeldOut(images, labels, negatives, tuple(taps))
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +40,13 @@ def test_summary(bank, held_out):
     # (12 * 1 + 8 * sqrt(1/2)) / 20 / 9.
     assert summary["filter_cosine"] == pytest.approx((12 + 8 * np.sqrt(0.5)) / 20 / 9, rel=1e-4)
     assert summary["map_overlap"] == pytest.approx(1, abs=0.01)
+
+
+def test_a_title_may_be_anything(bank, held_out, tmp_path, recwarn):
+    path = tmp_path / "name.png"
+    stage1_report.draw_filters(bank, held_out, 2, "キリン costs $5_{, or $7", path, filters=1)
+    assert path.stat().st_size > 5_000
+    assert not [warning for warning in recwarn if "Glyph" in str(warning.message)]
 
 
 def test_mosaic_shows_the_peak(bank, held_out):

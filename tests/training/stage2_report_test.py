@@ -22,7 +22,7 @@ def held_out():
     labels = np.zeros((8, 20), bool)
     labels[[0, 1, 2, 3, 4, 5], [2, 2, 9, 9, 11, 11]] = True
     images = rng.integers(0, 256, (8, 32, 32, 3), dtype=np.uint8)
-    return HeldOut(images, labels, tuple(taps))
+    return HeldOut(images, labels, ~labels, tuple(taps))
 
 
 def _all_maps(model, held_out):

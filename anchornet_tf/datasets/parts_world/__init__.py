@@ -7,5 +7,6 @@ evaluation only, never for training.
 
 from anchornet_tf.datasets.parts_world.drawing import Example, draw
 from anchornet_tf.datasets.parts_world.source import PartsWorldSource, load, prepare
+from anchornet_tf.datasets.voc_classes import VOC_CLASSES as CLASSES
 
-__all__ = ["Example", "PartsWorldSource", "draw", "load", "prepare"]
+__all__ = ["CLASSES", "Example", "PartsWorldSource", "draw", "load", "prepare"]

@@ -1,12 +1,23 @@
 """What a run of stage 1 is."""
 
 import dataclasses
+from collections.abc import Mapping
 
-from anchornet_tf.datasets import voc_classes
-from anchornet_tf.training.config import BANK_LOSS_WEIGHTS, check_batches, check_numbers
+from anchornet_tf.datasets.label_map import normal_form
+from anchornet_tf.training.config import (
+    BANK_LOSS_WEIGHTS,
+    EMBEDDED,
+    background_option,
+    check_batches,
+    check_numbers,
+    data_option,
+    label_map_option,
+)
 from anchornet_tf.utils.config_fields import option
 
-_ALL = "all"
+# Stands for all classes that the data has images of.
+ALL = "all"
+_DRAWN_CLASS = "bird"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,15 +30,14 @@ class Stage1Config:
     """
 
     classes: tuple[str, ...] = option(
-        ("bird",),
-        "One class, several separated by commas, or all. "
-        f"The classes are {', '.join(voc_classes.VOC_CLASSES)}.",
+        (),
+        "One class, several separated by commas, or all. Classes are the labels of the data. "
+        f"Default: {_DRAWN_CLASS} of {EMBEDDED}, all classes of other data.",
         flag="class",
     )
-    data: str = option(
-        "parts_world",
-        "Images with labels: parts_world, folder:DIR, manifest:FILE.csv or tfds:NAME.",
-    )
+    data: str = data_option()
+    background: str = background_option()
+    label_map: str = label_map_option()
     pca: str = option(
         "", "PCA file of trainers.fit_pca. Default: the one that comes with the package."
     )
@@ -67,10 +77,25 @@ class Stage1Config:
     seed: int = option(0, "Seed of everything that is random.")
 
     def __post_init__(self):
-        classes = self.classes
-        if tuple(classes) == (_ALL,):
-            classes = voc_classes.VOC_CLASSES
-        object.__setattr__(self, "classes", voc_classes.check_classes(classes))
+        classes = self.classes or ((_DRAWN_CLASS,) if self.data == EMBEDDED else (ALL,))
+        classes = tuple(map(normal_form, [classes] if isinstance(classes, str) else classes))
+        if len(set(classes)) != len(classes):
+            raise ValueError(f"Each class may be named once. Received: {', '.join(classes)}")
+        object.__setattr__(self, "classes", classes)
         check_batches(self, ("num_filters", "steps", "batch_size", "views"))
         numbers = ("learning_rate", "momentum", "weight_decay", "sigma", "seed")
         check_numbers(self, (*numbers, *BANK_LOSS_WEIGHTS))
+        if self.images_per_class is not None and self.images_per_class < 1:
+            raise ValueError(
+                f"`images_per_class` must be a positive integer. Received: {self.images_per_class}"
+            )
+
+    def of_data(self, images_per_class: Mapping[str, int]) -> "Stage1Config":
+        """Returns the configuration with `all` replaced by the classes of the data.
+
+        Args:
+            images_per_class: the classes that the data has images of.
+        """
+        if self.classes != (ALL,):
+            return self
+        return dataclasses.replace(self, classes=tuple(images_per_class) or (ALL,))

@@ -24,11 +24,13 @@ class HeldOut:
     Attributes:
         images: `(n, size, size, 3)` uint8.
         labels: `(n, classes)` bool.
+        negatives: `(n, classes)` bool: which images a class is told apart from.
         taps: the projected taps, `(n, h, w, dimensions)` each.
     """
 
     images: np.ndarray
     labels: np.ndarray
+    negatives: np.ndarray
     taps: tuple[np.ndarray, ...]
 
 
@@ -43,6 +45,10 @@ def held_out_taps(
     """Computes the taps of some held-out images of each class and of background."""
     wanted = [np.flatnonzero(source.labels[:, column])[:positives] for column in columns]
     wanted.append(np.flatnonzero(source.is_background)[:background])
+    if not len(wanted[-1]):
+        # The other classes that are trained are among the images already; these are the rest.
+        rest = np.flatnonzero(~source.labels[:, list(columns)].any(axis=1))
+        wanted.append(rest[:background])
     chosen = np.unique(np.concatenate(wanted))
     images = [augmentation.evaluation_resize(source.read(index), image_size) for index in chosen]
     images = np.stack(images).round().clip(0, 255).astype(np.uint8)
@@ -50,9 +56,11 @@ def held_out_taps(
         range(0, len(images), _BATCH), desc="Held-out images", unit=" batches", leave=False
     )
     pieces = [extractor(images[start : start + _BATCH]) for start in starts]
+    negatives = [source.is_negative(column)[chosen] for column in range(len(source.class_names))]
     return HeldOut(
         images,
         source.labels[chosen],
+        np.stack(negatives, axis=1),
         tuple(np.concatenate(tap) for tap in zip(*pieces, strict=True)),
     )
 
@@ -82,10 +90,11 @@ def summarise(bank: AnchorBank, held_out: HeldOut, column: int, sigma: float) ->
     Returns:
         `filter_cosine` (L_DivA, 0 for orthogonal filters), `map_overlap` (L_DivB on images of the
         class), `average_precision` of "the mean of the maps' maxima says that the class is there"
-        against background, and the number of images behind it.
+        against background or, where there is none, the other classes, and the number of images
+        behind it.
     """
     is_positive = held_out.labels[:, column]
-    used = is_positive | ~held_out.labels.any(axis=1)
+    used = is_positive | held_out.negatives[:, column]
     maps = response_maps(bank, [tap[used] for tap in held_out.taps])
     is_positive = is_positive[used]
     scores = maps.max(axis=(1, 2)).mean(axis=-1)

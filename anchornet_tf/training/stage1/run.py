@@ -3,20 +3,23 @@
 import dataclasses
 import os
 import pathlib
+import shlex
 
 import numpy as np
 
-from anchornet_tf.datasets import sources
+from anchornet_tf.datasets.splits import open_splits
 from anchornet_tf.models.bank_file import BankFile
 from anchornet_tf.models.tap_extractor import TapExtractor
 from anchornet_tf.training import augmentation, config_file, loop, strategies
 from anchornet_tf.training.cached_views import CachedViews
 from anchornet_tf.training.run_folder import RunFolder, check_not_further
 from anchornet_tf.training.stage1 import input as stage1_input
+from anchornet_tf.training.stage1 import overview
 from anchornet_tf.training.stage1 import report as stage1_report
 from anchornet_tf.training.stage1.config import Stage1Config
 from anchornet_tf.training.stage1.step import BankTraining
 from anchornet_tf.trunks import pca
+from anchornet_tf.utils.safe_names import safe_name
 
 
 def train(
@@ -26,6 +29,7 @@ def train(
     strategy: str = "one",
     cache_dir: str | os.PathLike | None = None,
     checkpoint_every: int = 50,
+    dry_run: bool = False,
 ) -> dict:
     """Trains the banks of `config` in `workdir`, or goes on with them, and reports.
 
@@ -35,9 +39,10 @@ def train(
         strategy: name as in `anchornet_tf.training.strategies.make`.
         cache_dir: folder of the cached taps, or None for the one in the cache folder.
         checkpoint_every: int. Steps between checkpoints.
+        dry_run: bool. Only say what was found and what would be done, and write nothing.
 
     Returns:
-        The summary: measures of every class on held-out images.
+        The summary: measures of every class on held-out images; empty for a dry run.
 
     Raises:
         ValueError: where the data, the classes, the PCA or the folder do not fit, or the run in the
@@ -45,27 +50,47 @@ def train(
         BrokenLoss: where a loss becomes NaN.
     """
     where = strategies.make(strategy)
+    splits = open_splits(
+        config.data,
+        background=config.background,
+        label_map=config.label_map,
+        heldout_fraction=config.heldout_fraction,
+        seed=config.seed,
+    )
+    source, held_out = splits.train, splits.held_out
+    config = config.of_data(source.images_per_class())
+    columns = source.require_classes(config.classes)
     config_file.check_same(config, workdir)
     check_not_further(workdir, config.steps)
-    split = {"heldout_fraction": config.heldout_fraction, "seed": config.seed}
-    source = sources.open_source(config.data, "train", **split)
-    held_out = sources.open_source(config.data, "heldout", **split)
-    columns = source.require_classes(config.classes)
     projections = pca.HypercolumnPCA.load(config.pca) if config.pca else pca.shipped()
-    folder = RunFolder(workdir, writes=strategies.is_chief(where))
-    summary = folder.finished_summary(config.steps)
-    if summary is not None:
-        _print_summary(summary, folder.path, config)
-        return summary
+    chief = strategies.is_chief(where)
+    if not dry_run:
+        folder = RunFolder(workdir, writes=chief)
+        summary = folder.finished_summary(config.steps)
+        if summary is not None:
+            _print_summary(summary, folder.path, config)
+            return summary
 
     with where.scope():
         extractor = TapExtractor(config.weights, projections)
     cached = None
     if config.cache_features:
         cached = CachedViews.of_run(config, source, cache_dir, projections)
+    if chief:
+        print("\n".join(_overview(config, splits, extractor, cached, workdir)), flush=True)
+    if dry_run:
+        print("Nothing was trained: this was a dry run.")
+        return {}
+    if cached:
         cached.fill(extractor, stage1_input.plan(config, source, 0))
     taps_of = (lambda taps: taps) if cached else extractor.taps
-    training = BankTraining(config, where, taps_of, projections.taps[0].components.shape[1])
+    training = BankTraining(
+        config,
+        where,
+        taps_of,
+        projections.taps[0].components.shape[1],
+        own_negatives=not source.is_background.any(),
+    )
 
     def batches_from(start):
         def shard(shards, index):
@@ -99,6 +124,12 @@ def train(
     return _report(config, folder, training, extractor, held_out, columns)
 
 
+def _overview(config, splits, extractor, cached, workdir) -> list[str]:
+    views = len(cached.missing(stage1_input.plan(config, splits.train, 0))) if cached else 0
+    trunk_seconds = overview.seconds_per_image(extractor, config.image_size)
+    return overview.lines(config, splits, views, trunk_seconds, workdir)
+
+
 def _save_banks(config, folder, training, source, cached, projections) -> None:
     """Writes the banks with measured statistics.
 
@@ -110,7 +141,7 @@ def _save_banks(config, folder, training, source, cached, projections) -> None:
     for name, bank in training.banks.items():
         file = BankFile.of(bank, name, projections.digest(), record)
         file = file.calibrated(*moments[name].statistics())
-        file.save(folder.path / "banks" / f"{name}.npz")
+        file.save(folder.path / "banks" / f"{safe_name(name)}.npz")
 
 
 def _shown_taps(config, source, columns, extractor, most: int = 4) -> dict:
@@ -129,11 +160,12 @@ def _report(config, folder, training, extractor, source, columns) -> dict:
     summary = {"steps": config.steps, "classes": {}}
     for (name, bank), column in zip(training.banks.items(), columns, strict=True):
         if not held_out.labels[:, column].any():
+            # Too few images to hold one out.
             continue
         summary["classes"][name] = stage1_report.summarise(bank, held_out, column, config.sigma)
         title = f"{name}: where the filters of its bank fire, held-out images"
         stage1_report.draw_filters(
-            bank, held_out, column, title, folder.path / "pictures" / f"{name}.png"
+            bank, held_out, column, title, folder.path / "pictures" / f"{safe_name(name)}.png"
         )
     folder.write_summary(summary)
     _print_summary(summary, folder.path, config)
@@ -141,18 +173,28 @@ def _report(config, folder, training, extractor, source, columns) -> dict:
 
 
 def _print_summary(summary: dict, path: pathlib.Path, config: Stage1Config) -> None:
-    print(f"\n{'class':<12} {'filter |cos|':>12} {'map overlap':>12} {'average precision':>18}")
-    for name, values in summary["classes"].items():
+    measured = summary["classes"]
+    width = max(12, *(len(name) for name in config.classes))
+    print(
+        f"\n{'class':<{width}} {'filter |cos|':>12} {'map overlap':>12} {'average precision':>18}"
+    )
+    for name in config.classes:
+        if name not in measured:
+            print(f"{name:<{width}} no held-out image to measure on")
+            continue
+        values = measured[name]
         print(
-            f"{name:<12} {values['filter_cosine']:>12.4f} {values['map_overlap']:>12.4f} "
+            f"{name:<{width}} {values['filter_cosine']:>12.4f} {values['map_overlap']:>12.4f} "
             f"{values['average_precision']:>18.3f}"
         )
-    first = config.classes[0]
+    bank = path / "banks" / f"{safe_name(config.classes[0])}.npz"
+    images = [f"--data={config.data}"]
+    images += [f"--background={config.background}"] if config.background else []
+    images += [f"--label_map={config.label_map}"] if config.label_map else []
     print(f"\nBanks:     {path / 'banks'}")
     print(f"Pictures:  {path / 'pictures'}")
     print(f"Curves:    tensorboard --logdir {path / 'tensorboard'}")
-    print(
-        "Next:      python -m anchornet_tf.match A.jpg B.jpg --features=anchornet-class "
-        f"--option=bank={path / 'banks' / (first + '.npz')}"
-    )
-    print(f"Then:      python -m trainers.stage2 --banks={path} --data={config.data}")
+    match = ["--features=anchornet-class", f"--option=bank={bank}"]
+    print(f"Next:      python -m anchornet_tf.match A.jpg B.jpg {shlex.join(match)}")
+    join = [f"--banks={path}", *images]
+    print(f"Then:      python -m trainers.stage2 {shlex.join(join)}")

@@ -11,6 +11,7 @@ from anchornet_tf.losses.discriminability import auxiliary_loss, discriminabilit
 from anchornet_tf.losses.diversity import filter_diversity_loss, response_diversity_loss
 from anchornet_tf.training.stage1.config import Stage1Config
 from anchornet_tf.trunks.pca import DIMENSIONS, StreamingMoments
+from anchornet_tf.utils.safe_names import safe_name
 
 # Neighbouring cells say the same: covariances need not see all of them.
 _STRIDE = 2
@@ -19,14 +20,16 @@ _STRIDE = 2
 class BankTraining:
     """Banks, optimizer and one step of them.
 
-    Every class sees its own positives and the background images that all share, and no loss joins
-    two classes: training several at once gives what training each alone gives.
+    Every class sees its own positives and negatives (background images that all share, or its own),
+    and no loss joins two classes: training several at once gives what training each alone gives.
 
     Args:
         config: what to train.
         strategy: where; the variables are made in its scope.
         taps_of: turns one element of the input into projected taps (the identity for cached taps).
         dimensions: int. Channels of each tap after the PCA.
+        own_negatives: bool. Whether a batch holds negatives for each class, as it does where there
+            is no background (see `BatchPlan`).
     """
 
     def __init__(
@@ -35,11 +38,13 @@ class BankTraining:
         strategy: tf.distribute.Strategy,
         taps_of: Callable,
         dimensions: int = DIMENSIONS,
+        own_negatives: bool = False,
     ):
         self.config = config
         self.strategy = strategy
         self.taps_of = taps_of
         self.dimensions = dimensions
+        self.own_negatives = own_negatives
         with strategy.scope():
             self.banks = {name: self._new_bank(name) for name in config.classes}
             self.optimizer = keras.optimizers.SGD(config.learning_rate, config.momentum)
@@ -51,7 +56,9 @@ class BankTraining:
         seed = zlib.crc32(f"{self.config.seed}/{name}".encode()) & 0x7FFFFFFF
         initializer = keras.initializers.HeNormal(seed=seed)
         bank = AnchorBank(
-            self.config.num_filters, kernel_initializer=initializer, name=f"bank_{name}"
+            self.config.num_filters,
+            kernel_initializer=initializer,
+            name=f"bank_{safe_name(name, ascii_only=True)}",
         )
         bank.build([(None, None, None, self.dimensions)] * 3)
         bank.built = True
@@ -115,15 +122,19 @@ class BankTraining:
         taps = [tf.cast(tap, tf.float32) for tap in self.taps_of(element)]
         replicas = self.strategy.num_replicas_in_sync
         count = len(self.banks)
-        # Positives class by class, then the background.
-        slots = tf.shape(taps[0])[0] // (count + 1)
+        # Positives class by class, then the background, or negatives class by class.
+        negatives = count if self.own_negatives else 1
+        slots = tf.shape(taps[0])[0] // (count + negatives)
         is_positive = tf.range(2 * slots) < slots
         shown: dict[str, tf.Tensor] = {}
         with tf.GradientTape() as tape:
             total = 0.0
             for index, bank in enumerate(self.banks.values()):
+                start = (count + (index if self.own_negatives else 0)) * slots
                 own = [
-                    tf.concat([tap[index * slots : (index + 1) * slots], tap[count * slots :]], 0)
+                    tf.concat(
+                        [tap[index * slots : (index + 1) * slots], tap[start : start + slots]], 0
+                    )
                     for tap in taps
                 ]
                 for name, value in self.class_losses(bank, own, is_positive).items():

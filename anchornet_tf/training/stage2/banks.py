@@ -4,7 +4,6 @@ import os
 import pathlib
 from collections.abc import Sequence
 
-from anchornet_tf.datasets.voc_classes import VOC_CLASSES
 from anchornet_tf.models.bank_file import BankFile
 from anchornet_tf.trunks.pca import HypercolumnPCA
 
@@ -16,7 +15,7 @@ def read_banks(runs: Sequence[str | os.PathLike]) -> tuple[list[BankFile], Hyper
         runs: folders of stage 1 runs: one of all classes, or one per class.
 
     Returns:
-        The banks in the order of the twenty classes, and the projections.
+        The banks in alphabetical order of their classes, and the projections.
 
     Raises:
         ValueError: where a folder holds no finished run, a class comes twice, or the runs differ in
@@ -48,6 +47,4 @@ def read_banks(runs: Sequence[str | os.PathLike]) -> tuple[list[BankFile], Hyper
             banks[bank.class_name] = bank
     if projections is None:
         raise ValueError("Expected at least one stage 1 run. Received: none")
-    order = {name: place for place, name in enumerate(VOC_CLASSES)}
-    ordered = sorted(banks.values(), key=lambda bank: order.get(bank.class_name, len(order)))
-    return ordered, projections
+    return [banks[name] for name in sorted(banks)], projections

@@ -2,7 +2,14 @@
 
 import dataclasses
 
-from anchornet_tf.training.config import BANK_LOSS_WEIGHTS, check_batches, check_numbers
+from anchornet_tf.training.config import (
+    BANK_LOSS_WEIGHTS,
+    background_option,
+    check_batches,
+    check_numbers,
+    data_option,
+    label_map_option,
+)
 from anchornet_tf.utils.config_fields import option
 
 # As in `anchornet_tf.models.anchornet`, which needs TensorFlow: flags must not.
@@ -22,10 +29,9 @@ class Stage2Config:
     banks: tuple[str, ...] = option(
         (), "Folders of stage 1 runs: one run of all classes, or one per class.", required=True
     )
-    data: str = option(
-        "parts_world",
-        "Images with labels: parts_world, folder:DIR, manifest:FILE.csv or tfds:NAME.",
-    )
+    data: str = data_option()
+    background: str = background_option()
+    label_map: str = label_map_option()
     weights: str = option(
         "imagenet", "Weights of the trunk: imagenet, or the path of a .npz or .h5 file."
     )

@@ -59,13 +59,18 @@ def calibration_plan(
 def batches(
     config: Stage2Config, source: ImageSource, cached: CachedViews | None, share: JointPlan
 ) -> tf.data.Dataset:
-    """Returns the batches of a plan as dicts: `taps` or `images`, `class_index`, `noise_seed`."""
+    """Returns the batches of a plan as dicts.
+
+    They hold `taps` or `images`, `class_index`, `noise_seed` and, where there is no background,
+    `is_negative`.
+    """
     if cached is not None:
         inputs = cached.batches(share).map(lambda *taps: {"taps": taps})
     else:
         images = image_batches.planned_images(source, share, config.image_size)
         inputs = images.map(lambda batch: {"images": batch["image"]})
-    drawn = tf.data.Dataset.from_tensor_slices(
-        {"class_index": share.class_index, "noise_seed": share.noise_seed}
-    )
+    drawn = {"class_index": share.class_index, "noise_seed": share.noise_seed}
+    if share.is_negative is not None:
+        drawn["is_negative"] = share.is_negative
+    drawn = tf.data.Dataset.from_tensor_slices(drawn)
     return tf.data.Dataset.zip(inputs, drawn).map(lambda batch, rest: batch | rest).prefetch(2)

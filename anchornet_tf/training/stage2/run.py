@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import tensorflow as tf
 
-from anchornet_tf.datasets import sources
+from anchornet_tf.datasets.splits import open_splits
 from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.models.tap_extractor import TapExtractor
 from anchornet_tf.training import augmentation, config_file, filter_picture, loop, strategies
@@ -62,9 +62,14 @@ def train(
             f"`latent_filters` must be at most the filters of all banks, {channels}. "
             f"Received: {config.latent_filters}"
         )
-    split = {"heldout_fraction": config.heldout_fraction, "seed": config.seed}
-    source = sources.open_source(config.data, "train", **split)
-    held_out = sources.open_source(config.data, "heldout", **split)
+    splits = open_splits(
+        config.data,
+        background=config.background,
+        label_map=config.label_map,
+        heldout_fraction=config.heldout_fraction,
+        seed=config.seed,
+    )
+    source, held_out = splits.train, splits.held_out
     columns = source.require_classes([bank.class_name for bank in banks])
     if not held_out.labels[:, columns].any():
         raise ValueError(
