@@ -62,7 +62,8 @@ def test_a_finished_run_that_went_on_and_was_killed_is_further(stage, tmp_path):
 
 
 def test_a_finished_run_prints_its_summary_and_changes_nothing(source, tmp_path, capsys):
-    config = Stage1Config(data=f"folder:{tmp_path / 'images'}", steps=8, heldout_fraction=0.5)
+    data = f"folder:{tmp_path / 'images'}"
+    config = Stage1Config(("bird",), data, steps=8, heldout_fraction=0.5)
     measures = {"filter_cosine": 0.1, "map_overlap": 0.2, "average_precision": 0.875}
     summary = {"steps": 8, "classes": {"bird": measures}}
     _run_at(tmp_path / "run", config, 8, summary)

@@ -1,5 +1,7 @@
 """The report on the class-agnostic layer: bounds in the right order, known cases, the picture."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -69,6 +71,6 @@ def test_picture(model, held_out, tmp_path):
     )
     with Image.open(path) as picture:
         assert picture.width > picture.height > 300, "three columns, two rows"
-    nobody = HeldOut(held_out.images, np.zeros_like(held_out.labels), held_out.taps)
+    nobody = dataclasses.replace(held_out, labels=np.zeros_like(held_out.labels))
     with pytest.raises(ValueError, match="Received: none"):
         stage2_report.draw_filters(model, nobody, [2, 9, 11], tmp_path / "none.png")
