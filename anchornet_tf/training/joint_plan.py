@@ -23,8 +23,8 @@ class JointPlan:
         augmentation_seed: int64 `(steps, 2 * slots, 2)`.
         class_index: int64 `(steps, slots)`, for which of the classes each positive was drawn.
         noise_seed: int64 `(steps, 2 * slots, 2)`, of the autoencoder's noise; new at every draw.
-        is_negative: bool `(steps, slots, classes)`, for which classes each negative is one; None
-            for all of them, as for images of background.
+        negative_of: int64 `(steps, slots)`, of which of the classes each negative is one; None
+            where all are images of background, which are negatives of all classes.
     """
 
     image_index: np.ndarray
@@ -32,7 +32,7 @@ class JointPlan:
     augmentation_seed: np.ndarray
     class_index: np.ndarray
     noise_seed: np.ndarray
-    is_negative: np.ndarray | None = None
+    negative_of: np.ndarray | None = None
 
 
 def plan_joint_batches(
@@ -51,8 +51,8 @@ def plan_joint_batches(
 
     Half of a batch are images of objects, half are background. The classes take turns: each comes
     once, in random order, before any comes again. So do the images of a class and the background
-    images. Where there is no background, images of all classes take its place, and each is a
-    negative of the classes that it does not show.
+    images. Where there is no background, images without a class take its place, a class at a time
+    as for the positives.
 
     Args:
         source, class_indices, seed, start_step, num_steps, views, num_shards, shard_index: as in
@@ -70,22 +70,34 @@ def plan_joint_batches(
     draws = slot_draws(batch_size, start_step, num_steps, num_shards, shard_index)
     slots = draws.shape[1]
 
-    class_count = len(class_indices)
-    class_index = seeded_draws.draw_in_epochs(
-        np.arange(class_count), draws, seed, seeded_draws.CLASS_STREAM
+    def drawn_for_classes(pools, class_stream, first_stream):
+        """Returns images of the classes' pools, the classes in turns; and the class of each."""
+        chosen = seeded_draws.draw_in_epochs(np.arange(len(pools)), draws, seed, class_stream)
+        images = np.empty_like(draws)
+        for place, (column, pool) in enumerate(zip(class_indices, pools, strict=True)):
+            here = chosen == place
+            # One draw of each class per round.
+            rounds = draws[here] // len(pools)
+            images[here] = seeded_draws.draw_in_epochs(pool, rounds, seed, first_stream + column)
+        return images, chosen
+
+    positives, class_index = drawn_for_classes(
+        [np.flatnonzero(source.labels[:, column]) for column in class_indices],
+        seeded_draws.CLASS_STREAM,
+        0,
     )
-    positives = np.empty_like(draws)
-    for place, column in enumerate(class_indices):
-        here = class_index == place
-        pool = np.flatnonzero(source.labels[:, column])
-        # One draw of each class per round.
-        rounds = draws[here] // class_count
-        positives[here] = seeded_draws.draw_in_epochs(pool, rounds, seed, column)
-    # (images, classes); all classes alike where there is background.
-    is_negative = np.stack([source.is_negative(column) for column in class_indices], axis=1)
-    negatives = seeded_draws.draw_in_epochs(
-        np.flatnonzero(is_negative.any(axis=1)), draws, seed, seeded_draws.BACKGROUND_STREAM
-    )
+    if source.is_background.any():
+        background = np.flatnonzero(source.is_background)
+        negatives = seeded_draws.draw_in_epochs(
+            background, draws, seed, seeded_draws.BACKGROUND_STREAM
+        )
+        negative_of = None
+    else:
+        negatives, negative_of = drawn_for_classes(
+            [np.flatnonzero(source.is_negative(column)) for column in class_indices],
+            seeded_draws.OTHER_CLASS_STREAM,
+            seeded_draws.OTHERS_STREAM,
+        )
     image_index = np.concatenate([positives, negatives], axis=1)
     streams = np.repeat([seeded_draws.CLASS_STREAM, seeded_draws.BACKGROUND_STREAM], slots)
     draws = np.tile(draws, (1, 2))
@@ -96,5 +108,5 @@ def plan_joint_batches(
         augmentation_seed=augmentation_seed,
         class_index=class_index,
         noise_seed=seeded_draws.seed_pairs(seeded_draws.NOISE_SEED, seed, streams, draws),
-        is_negative=None if source.is_background.any() else is_negative[negatives],
+        negative_of=negative_of,
     )

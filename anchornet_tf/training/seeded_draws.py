@@ -9,6 +9,7 @@ ORDER, VIEW_CHOICE, DRAW_SEED, VIEW_SEED, NOISE_SEED, SUBSET = range(6)
 # Stand for the background, and for the choice among classes, where a class index is expected.
 BACKGROUND_STREAM = 2**32
 CLASS_STREAM = 2**32 + 1
+OTHER_CLASS_STREAM = 2**32 + 2
 # Added to a class index: images of other classes, where there is no background.
 OTHERS_STREAM = 2**33
 

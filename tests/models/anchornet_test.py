@@ -209,6 +209,28 @@ def known_trunk(backbone, monkeypatch):
     monkeypatch.setattr(anchornet_folder, "IMAGENET_DIGEST", digest)
 
 
+def test_classes_of_any_name(projections, backbone, tmp_path):
+    names = ["French horn", "a/b", "キリン", "a b", "a_b", "$"]
+    files = [_bank_file(name, projections.digest()) for name in names]
+    model = _model(files, projections, backbone)
+    model.save_to_preset(tmp_path / "model", include_trunk=True)
+    model.save(tmp_path / "model.keras")
+    images = _images()
+    others = (
+        AnchorNet.from_preset(tmp_path / "model"),
+        keras.models.load_model(tmp_path / "model.keras"),
+    )
+    for other in others:
+        assert list(other.classes) == names
+        _close(model(images), other(images))
+        for name in names:
+            _close(model.class_responses(images, name), other.class_responses(images, name))
+    bank = files[2]
+    bank.save(tmp_path / "bank.npz")
+    assert BankFile.load(tmp_path / "bank.npz").class_name == "キリン"
+    assert bank.bank().name.isascii()
+
+
 def test_folder_without_the_known_trunk(model, backbone, known_trunk, tmp_path, monkeypatch):
     model.save_to_preset(tmp_path / "small")
     assert not (tmp_path / "small" / "trunk.npz").exists()

@@ -232,6 +232,15 @@ def test_a_whole_evaluation(tmp_path, monkeypatch):
     stored = json.loads((tmp_path / "out" / "results.json").read_text())
     assert stored["configuration"]["matchers"] == ["none", "nearest"]
     assert stored["configuration"]["versions"]["numpy"] == np.__version__
+    one = dataclasses.replace(
+        evaluation, classes=("car",), num_resamples=0, output=tmp_path / "one", limit=None
+    )
+    found = runner.evaluate(one, progress=False)
+    assert "only car" in found.benchmark.notes and len(found.benchmark.pairs) == 12
+    stored = json.loads((tmp_path / "one" / "results.json").read_text())
+    assert stored["differences"][0]["share_above"] is None, "there were no resamples"
+    with pytest.raises(ValueError, match="classes of made_up: car. Received: bus"):
+        runner.evaluate(dataclasses.replace(one, classes=("car", "bus")), progress=False)
     with pytest.raises(ValueError, match="Received: colour"):
         runner.evaluate(dataclasses.replace(evaluation, options={"colour": 1}), progress=False)
     with pytest.raises(ValueError, match="same configuration.*step"):

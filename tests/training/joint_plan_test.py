@@ -82,11 +82,17 @@ def test_a_class_without_images():
         plan_joint_batches(source, [0, 2], batch_size=4, seed=0)
 
 
-def test_without_background_each_image_is_a_negative_of_what_it_does_not_show():
-    assert _plan().is_negative is None, "background is a negative of all"
+def test_without_background_images_of_other_classes_are_negatives():
+    assert _plan().negative_of is None, "background is a negative of all"
     source = _source(background=0)
     plan = _plan(source)
     negatives = plan.image_index[:, 4:]
-    np.testing.assert_array_equal(plan.is_negative, ~source.labels[negatives][..., :2])
-    assert plan.is_negative.any(axis=-1).all(), "none is drawn that shows all classes"
-    assert set(negatives.ravel()) == set(range(16)) - {2, 3}
+    assert not source.labels[negatives, plan.negative_of].any()
+    assert np.bincount(plan.negative_of.ravel()).tolist() == [120, 120]
+    assert (plan.negative_of != plan.class_index).any()
+    for place in (0, 1):
+        expected = np.flatnonzero(~source.labels[:, place])
+        assert set(negatives[plan.negative_of == place]) == set(expected)
+    rest = _plan(source, start_step=25, num_steps=35)
+    np.testing.assert_array_equal(plan.image_index[25:], rest.image_index)
+    np.testing.assert_array_equal(plan.negative_of[25:], rest.negative_of)

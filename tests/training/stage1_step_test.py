@@ -55,6 +55,25 @@ def test_one_step_is_gradient_descent_on_the_weighted_sum(tmp_path):
         np.testing.assert_allclose(variable, old - 0.05 * gradient, rtol=1e-3, atol=1e-5)
 
 
+def test_classes_with_negatives_of_their_own_are_the_same_as_one_at_a_time():
+    config = synthetic.small_config(("bird", "cow"), steps=1)
+    rng = np.random.default_rng(0)
+    # Positives of both classes, then negatives of both.
+    taps = [rng.normal(size=(4 * synthetic.SLOTS, *shape)) for shape in synthetic.SHAPES]
+    taps = [np.float32(tap / np.linalg.norm(tap, axis=-1, keepdims=True)) for tap in taps]
+    strategy = tf.distribute.get_strategy()
+    both = BankTraining(config, strategy, lambda taps: taps, own_negatives=True)
+    both.step(taps)
+    for place, name in enumerate(config.classes):
+        alone = BankTraining(synthetic.small_config((name,), steps=1), strategy, lambda taps: taps)
+        rows = np.arange(synthetic.SLOTS) + synthetic.SLOTS * np.array([[place], [place + 2]])
+        alone.step([tap[rows.ravel()] for tap in taps])
+        for left, right in zip(
+            both.banks[name].variables, alone.banks[name].variables, strict=True
+        ):
+            np.testing.assert_allclose(left, right, rtol=1e-5, atol=1e-6, err_msg=left.path)
+
+
 def test_several_classes_at_once_are_the_same_as_one_at_a_time(tmp_path):
     together = synthetic.arrays(
         synthetic.train(synthetic.small_config(("bird", "cow")), tmp_path / "both")

@@ -45,12 +45,15 @@ def _alike(kernel):
     return (cosines.sum() - np.trace(cosines)) / (filters * (filters - 1))
 
 
+@pytest.mark.parametrize("negatives", ["background", "other classes"])
 @pytest.mark.parametrize("gamma", ["softplus", "whitened"])
-def test_the_parts_are_the_papers_losses(gamma):
+def test_the_parts_are_the_papers_losses(gamma, negatives):
     config = synthetic_joint.small_config(gamma=gamma, noise=0.0)
     training = _training(config)
     model = training.model
     batch = synthetic_joint.batch(0)
+    if negatives == "other classes":
+        batch["negative_of"] = np.array([1, 0, 2, 1])
     linear = model.linear_responses(batch["taps"]).numpy()
     kernels = [bank.kernel.numpy() for bank in model.banks]
     encoder = model.autoencoder.kernel.numpy()
@@ -61,6 +64,8 @@ def test_the_parts_are_the_papers_losses(gamma):
         by_class = linear[image].reshape(8, 8, len(CLASSES), FILTERS)
         positive = image < SLOTS
         classes = [batch["class_index"][image]] if positive else range(len(CLASSES))
+        if not positive and "negative_of" in batch:
+            classes = [batch["negative_of"][image - SLOTS]]
         for name in classes:
             maps = np.log1p(np.exp(by_class[:, :, name]))
             # A negative weighs 1/N for each of the N banks; a mean over the images of the batch.

@@ -62,7 +62,7 @@ def batches(
     """Returns the batches of a plan as dicts.
 
     They hold `taps` or `images`, `class_index`, `noise_seed` and, where there is no background,
-    `is_negative`.
+    `negative_of`.
     """
     if cached is not None:
         inputs = cached.batches(share).map(lambda *taps: {"taps": taps})
@@ -70,7 +70,7 @@ def batches(
         images = image_batches.planned_images(source, share, config.image_size)
         inputs = images.map(lambda batch: {"images": batch["image"]})
     drawn = {"class_index": share.class_index, "noise_seed": share.noise_seed}
-    if share.is_negative is not None:
-        drawn["is_negative"] = share.is_negative
+    if share.negative_of is not None:
+        drawn["negative_of"] = share.negative_of
     drawn = tf.data.Dataset.from_tensor_slices(drawn)
     return tf.data.Dataset.zip(inputs, drawn).map(lambda batch, rest: batch | rest).prefetch(2)

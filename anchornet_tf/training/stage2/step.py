@@ -20,8 +20,8 @@ class JointTraining:
     A positive image trains the bank of the class that it was drawn for, a background image all N
     banks. Positives are drawn uniformly over the classes, so every bank sees N times as many
     negatives as positives; a negative weighs 1/N (paper section 4): its losses are the mean over
-    all banks. An image of another class, where there is no background, trains the banks of the
-    classes that it does not show.
+    all banks. Where there is no background, an image without a class trains the bank of that class,
+    as often as a positive does.
 
     Args:
         config: what to train.
@@ -56,7 +56,7 @@ class JointTraining:
         return {**state, "first_energy": self.first_energy}
 
     def losses(
-        self, taps, class_index, noise_seed, is_negative=None
+        self, taps, class_index, noise_seed, negative_of=None
     ) -> tuple[dict[str, tf.Tensor], tf.Tensor]:
         """Returns the weighted parts of the loss, and the energy of the positives' centred maps.
 
@@ -64,8 +64,8 @@ class JointTraining:
             taps: of the positives, then as many negatives.
             class_index: `(positives,)`, the class that each positive was drawn for.
             noise_seed: `(positives + negatives, 2)`.
-            is_negative: bool `(negatives, classes)`, the classes that each negative does not show;
-                None where it shows none of them.
+            negative_of: `(negatives,)`, the class that each negative was drawn for; None where all
+                are background, which are negatives of all classes.
         """
         config, model = self.config, self.model
         count, filters = len(model.classes), model.num_filters
@@ -75,10 +75,11 @@ class JointTraining:
         # (batch, height, width, classes, filters)
         by_class = tf.reshape(linear, (shape[0], shape[1], shape[2], count, filters))
         own = tf.gather(by_class[:slots], class_index, axis=3, batch_dims=1)
-        others = linear[slots:] if is_negative is None else _chosen(by_class[slots:], is_negative)
+        others = linear[slots:]
+        if negative_of is not None:
+            others = tf.gather(by_class[slots:], negative_of, axis=3, batch_dims=1)
         own_maps, other_maps = tf.nn.softplus(own), tf.nn.softplus(others)
-        yes = tf.ones((slots,), tf.bool)
-        no = tf.zeros((tf.shape(others)[0],), tf.bool)
+        yes, no = tf.ones((slots,), tf.bool), tf.zeros((slots,), tf.bool)
         kernels = [tf.convert_to_tensor(bank.kernel) for bank in model.banks]
         encoder = tf.convert_to_tensor(model.autoencoder.kernel)
         squares = tf.add_n([tf.nn.l2_loss(kernel) for kernel in kernels]) / count
@@ -95,7 +96,7 @@ class JointTraining:
             parts["div_a"] = config.weight_div_a * tf.add_n(values) / count
         if config.weight_div_b:
             of_one_bank = other_maps
-            if is_negative is None:
+            if negative_of is None:
                 of_one_bank = tf.transpose(
                     tf.reshape(other_maps, (slots, shape[1], shape[2], count, filters)),
                     (0, 3, 1, 2, 4),
@@ -143,7 +144,7 @@ class JointTraining:
             else:
                 taps = self.model.taps(element["images"])
             parts, energy = self.losses(
-                taps, element["class_index"], element["noise_seed"], element.get("is_negative")
+                taps, element["class_index"], element["noise_seed"], element.get("negative_of")
             )
             # The optimizer adds up the replicas' gradients.
             total = tf.add_n(list(parts.values())) / replicas
@@ -161,19 +162,6 @@ class JointTraining:
         first = tf.where(self.first_energy > 0, self.first_energy, parts["energy"])
         self.first_energy.assign(first)
         return parts
-
-
-def _chosen(by_class, is_negative) -> tf.Tensor:
-    """Returns the responses of each bank to the images that are negatives of its class.
-
-    Args:
-        by_class: `(negatives, height, width, classes, filters)`.
-        is_negative: bool `(negatives, classes)`.
-
-    Returns:
-        `(pairs of a negative and a class, height, width, filters)`.
-    """
-    return tf.boolean_mask(tf.transpose(by_class, (0, 3, 1, 2, 4)), is_negative)
 
 
 def trained_variables(model: AnchorNet, config: Stage2Config) -> list:
