@@ -9,15 +9,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from anchornet_tf.datasets.image_scan import can_read, scan
-from anchornet_tf.datasets.image_source import FileReader
+from anchornet_tf.datasets.file_reader import UNREADABLE, FileReader, find_way
+from anchornet_tf.datasets.image_scan import scan
 from anchornet_tf.datasets.label_map import BACKGROUND, normal_form
 from anchornet_tf.datasets.listing import Listing
+from anchornet_tf.utils.image_formats import SUFFIXES, decoders
 
 MANIFEST_HEADER = ["path", "labels"]
 TRAIN_FOLDER = "train"
 HELDOUT_FOLDERS = ("heldout", "test", "validation", "val")
-_SUFFIXES = (".jpg", ".jpeg", ".png")
 _NAMES_SHOWN = 5
 
 
@@ -49,10 +49,10 @@ def list_folder(folder: str, split: str) -> Listing:
         root /= heldout if split == "heldout" and has_own_split else TRAIN_FOLDER
     paths, labels = [], []
     for part in _subfolders(root) or [root]:
-        found = sorted(path for path in part.iterdir() if path.suffix.lower() in _SUFFIXES)
+        found = sorted(path for path in part.iterdir() if path.suffix.lower() in SUFFIXES)
         if not found:
             raise ValueError(
-                f"The sub-folder of a class must hold images ({', '.join(_SUFFIXES)}). "
+                f"The sub-folder of a class must hold images ({', '.join(SUFFIXES)}). "
                 f"Received: {part} without any"
             )
         paths += found
@@ -155,17 +155,18 @@ def _listing(
     reader = FileReader([os.path.abspath(path) for path in paths])
 
     def find_readable() -> np.ndarray:
-        digest = hashlib.sha256()
+        # A file that cannot be read today may be readable once a decoder is installed.
+        digest = hashlib.sha256(decoders().encode())
         for path, state in zip(reader.paths, states, strict=True):
             digest.update(f"{path}\0{state.st_size}\0{state.st_mtime_ns}\n".encode())
-        return np.array(
-            scan(
-                lambda row: can_read(reader.read, row),
-                len(reader),
-                digest.hexdigest(),
-                "checking images",
-            )
+        # The pass finds how each image is read, which need not be found again in every step.
+        reader.ways = scan(
+            lambda row: find_way(reader.paths[row]),
+            len(reader),
+            digest.hexdigest(),
+            "checking images",
         )
+        return reader.ways != UNREADABLE
 
     return Listing(
         keys=keys,

@@ -13,12 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 from absl import logging
 from tqdm import tqdm
 
+from anchornet_tf.datasets.file_reader import READ_ERRORS, WITH_PILLOW, FileReader
 from anchornet_tf.datasets.image_source import ImageSource
 from anchornet_tf.utils import files
+from anchornet_tf.utils.image_formats import advice
 from anchornet_tf.utils.image_io import LIMIT_VARIABLE, pixel_limit
 
 GREATEST_UNREADABLE_SHARE = 0.05
@@ -32,7 +33,7 @@ def can_read(read: Callable[[Any], np.ndarray], place: Any) -> bool:
     """Returns whether `read(place)` gives an image."""
     try:
         read(place)
-    except (tf.errors.OpError, ValueError, OSError):
+    except READ_ERRORS:
         return False
     return True
 
@@ -47,7 +48,7 @@ def scan(examine: Callable[[int], object], count: int, identity: str, descriptio
         description: str, shown with the progress bar.
     """
     # An image that is too large today may be read tomorrow, with another limit.
-    what = f"2\n{count}\n{pixel_limit()}\n{identity}"
+    what = f"3\n{count}\n{pixel_limit()}\n{identity}"
     name = hashlib.sha256(what.encode()).hexdigest()[:32]
     path = files.cache_folder() / "scans" / f"{name}.json"
     try:
@@ -80,29 +81,55 @@ def without_unreadable(source: ImageSource, readable: np.ndarray) -> ImageSource
         ValueError: more than 5 % of the images cannot be read.
     """
     readable = np.asarray(readable, bool)
+    source = _with_ways_noted(source)
     if readable.all():
         return source
-    unreadable = tuple(source.paths_or_keys[i] for i in np.flatnonzero(~readable))
+    missing = np.flatnonzero(~readable)
+    unreadable = tuple(source.paths_or_keys[i] for i in missing)
+    reasons = (
+        f"damaged, or of more than {pixel_limit():,} pixels ({LIMIT_VARIABLE} raises the limit)"
+        f"{_remedies(source, missing)}"
+    )
     if len(unreadable) > GREATEST_UNREADABLE_SHARE * len(source):
         raise ValueError(
             f"At most {GREATEST_UNREADABLE_SHARE:.0%} of the images of {source.spec} may be "
-            f"unreadable: damaged, or of more than {pixel_limit():,} pixels ({LIMIT_VARIABLE} "
-            f"raises the limit). Received: {len(unreadable)} of {len(source)}, such as "
+            f"unreadable: {reasons}. Received: {len(unreadable)} of {len(source)}, such as "
             f"{', '.join(unreadable[:_NAMES_SHOWN])}"
         )
     for name in unreadable:
         logging.warning("Skipped an image that cannot be read: %s (%s)", name, source.spec)
     logging.warning(
-        "Skipped %d of %d images of %s in all: damaged, or of more than %s pixels (%s raises the "
-        "limit).",
+        "Skipped %d of %d images of %s in all: %s.",
         len(unreadable),
         len(source),
         source.spec,
-        f"{pixel_limit():,}",
-        LIMIT_VARIABLE,
+        reasons,
     )
     kept = source.select(np.flatnonzero(readable))
     return dataclasses.replace(kept, unreadable=source.unreadable + unreadable)
+
+
+def _with_ways_noted(source: ImageSource) -> ImageSource:
+    """Notes in the contents of a source which images are turned, scaled down or the like.
+
+    Cached taps are kept under the fingerprint of a source, which contains its contents. Those that
+    an older version made of such an image, unturned, must not be taken for it.
+    """
+    if not isinstance(source.reader, FileReader):
+        return source
+    changed = source.reader.ways[source.rows] == WITH_PILLOW
+    contents = (
+        f"{content} read_scaled" if change else content
+        for content, change in zip(source.contents, changed, strict=True)
+    )
+    return dataclasses.replace(source, contents=tuple(contents))
+
+
+def _remedies(source: ImageSource, indices: np.ndarray) -> str:
+    if not isinstance(source.reader, FileReader):
+        return ""
+    found = {advice(source.reader.paths[row]) for row in source.rows[indices]}
+    return "".join(f"; {remedy}" for remedy in sorted(found - {""}))
 
 
 def _in_parallel(examine: Callable[[int], object], count: int, description: str) -> list:

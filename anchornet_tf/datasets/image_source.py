@@ -12,33 +12,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from anchornet_tf.datasets.file_reader import FileReader, decode_image
 from anchornet_tf.datasets.label_map import BACKGROUND, normal_form
-from anchornet_tf.utils.encoded_image import check_size, encoded_size
-from anchornet_tf.utils.image_io import pixel_limit
-
-
-def decode_image(encoded: tf.Tensor, max_pixels: int | None = None) -> tf.Tensor:
-    """Decodes JPEG, PNG, BMP or GIF bytes (first frame) to uint8 RGB `(height, width, 3)`.
-
-    Args:
-        encoded: string scalar.
-        max_pixels: int. An image of more pixels is refused before it is decoded. None means
-            `anchornet_tf.utils.image_io.pixel_limit()`.
-
-    Raises:
-        tf.errors.InvalidArgumentError: when it runs, for other bytes or more pixels.
-    """
-    return _decode(encoded, tf.constant(pixel_limit(max_pixels), tf.int64))
-
-
-# One graph for all calls: header and pixels by single operations would take twice as long.
-@tf.function(
-    input_signature=[tf.TensorSpec((), tf.string), tf.TensorSpec((), tf.int64)], autograph=False
-)
-def _decode(encoded, limit):
-    with tf.control_dependencies([check_size(*encoded_size(encoded), limit)]):
-        image = tf.io.decode_image(encoded, channels=3, expand_animations=False)
-    return tf.ensure_shape(image, (None, None, 3))
 
 
 def image_of_record(record: Mapping[str, Any]) -> np.ndarray:
@@ -53,29 +28,6 @@ def image_of_record(record: Mapping[str, Any]) -> np.ndarray:
             f"Received: {image.dtype} of shape {image.shape}"
         )
     return np.repeat(image, 3, axis=2) if image.shape[2] == 1 else image
-
-
-class FileReader:
-    """Images in files, read and decoded without Python when in a graph."""
-
-    def __init__(self, paths: Sequence[str]):
-        self.paths = list(paths)
-        self._path_tensor = None
-
-    def __len__(self) -> int:
-        return len(self.paths)
-
-    def read(self, row: int) -> np.ndarray:
-        """Returns image `row` as uint8 `(height, width, 3)`."""
-        return decode_image(tf.io.read_file(self.paths[row])).numpy()
-
-    def image_tensor(self, row: tf.Tensor) -> tf.Tensor:
-        """As `read`, for an int tensor."""
-        if self._path_tensor is None:
-            # Made outside the graph, which then refers to the list instead of holding a copy.
-            with tf.init_scope():
-                self._path_tensor = tf.constant(self.paths)
-        return decode_image(tf.io.read_file(tf.gather(self._path_tensor, row)))
 
 
 class RecordReader:
@@ -284,7 +236,7 @@ def join(sources: Sequence[ImageSource]) -> ImageSource:
         return sources[0]
     readers = [source.reader for source in sources]
     if all(isinstance(reader, FileReader) for reader in readers):
-        reader = FileReader([path for part in readers for path in part.paths])
+        reader = FileReader.joined(readers)
     else:
         reader = JoinedReader(readers)
     starts = np.cumsum([0] + [len(part) for part in readers[:-1]])

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from anchornet_tf.datasets.image_source import FileReader, RecordReader
+from anchornet_tf.datasets.file_reader import FileReader
+from anchornet_tf.datasets.image_source import RecordReader
 
 
 @dataclasses.dataclass(frozen=True)

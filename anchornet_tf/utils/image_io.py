@@ -4,14 +4,16 @@ Everything is converted a few rows at a time, so that reading needs little more 
 decoded file and the result.
 """
 
+import contextlib
 import dataclasses
 import os
-import threading
+from collections.abc import Iterator
 
 import numpy as np
 import PIL.Image
 import PIL.ImageOps
 
+from anchornet_tf.utils.image_formats import advice, open_image, orientation
 from anchornet_tf.utils.pixel_rows import PixelRows, rows_of_array, rows_of_pil
 
 MINIMUM_SIDE = 2
@@ -21,9 +23,7 @@ MAXIMUM_SIDE = 2048
 # A panorama is not scaled down until nothing is left of its short side.
 _SHORT_SIDE_KEPT = 256
 _ROWS_AT_ONCE = 64
-_ORIENTATION_TAG = 0x0112
 _TURNED = (5, 6, 7, 8)  # Orientations that exchange height and width.
-_PILLOW_LIMIT = threading.Lock()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -63,10 +63,15 @@ def read_image(source, max_pixels: int | None = None) -> np.ndarray:
             NaN or values out of range, or the image is less than 2 pixels high or wide or has
             more than `max_pixels`.
     """
-    return _read(source, None, max_pixels).pixels
+    return _read(source, None, max_pixels, MINIMUM_SIDE).pixels
 
 
-def read_scaled(source, max_side: int = MAXIMUM_SIDE, max_pixels: int | None = None) -> ScaledImage:
+def read_scaled(
+    source,
+    max_side: int = MAXIMUM_SIDE,
+    max_pixels: int | None = None,
+    min_side: int = MINIMUM_SIDE,
+) -> ScaledImage:
     """Reads an image as `read_image` does, and scales it down if it is very large.
 
     An image whose sides are `max_side` pixels or less keeps its pixels. A larger one is averaged
@@ -77,6 +82,7 @@ def read_scaled(source, max_side: int = MAXIMUM_SIDE, max_pixels: int | None = N
         source: As in `read_image`, or a `ScaledImage`, whose pixels may be scaled down further.
         max_side: int. The longest side that is left as it is.
         max_pixels: As in `read_image`.
+        min_side: int. The fewest pixels of height and width; an image with less is refused.
 
     Returns:
         The scaled image, with its original size.
@@ -99,9 +105,17 @@ def read_scaled(source, max_side: int = MAXIMUM_SIDE, max_pixels: int | None = N
             f"`max_side` must be at least {MINIMUM_SIDE}. Received: max_side={max_side}"
         )
     if isinstance(source, ScaledImage):
-        pixels = _read(source.pixels, max_side, max_pixels).pixels
+        pixels = _read(source.pixels, max_side, max_pixels, min_side).pixels
         return ScaledImage(pixels, source.original_size)
-    return _read(source, max_side, max_pixels)
+    return _read(source, max_side, max_pixels, min_side)
+
+
+def scaled_size(height: int, width: int, max_side: int = MAXIMUM_SIDE) -> tuple[int, int]:
+    """Returns the height and width that `read_scaled` gives to an image of a height and width."""
+    scale = max(max_side / max(height, width), min(1, _SHORT_SIDE_KEPT / min(height, width)))
+    if scale >= 1:
+        return height, width
+    return round(height * scale), round(width * scale)
 
 
 def pixel_limit(max_pixels: int | None = None) -> int:
@@ -143,61 +157,64 @@ def check_pixels(height: int, width: int, max_pixels: int | None, name: str) -> 
         )
 
 
-def _read(source, max_side: int | None, max_pixels: int | None) -> ScaledImage:
+def _read(source, max_side: int | None, max_pixels: int | None, min_side: int) -> ScaledImage:
     if isinstance(source, str | os.PathLike):
-        return _from_file(os.fspath(source), max_side, max_pixels)
+        return _from_file(os.fspath(source), max_side, max_pixels, min_side)
     if isinstance(source, PIL.Image.Image):
         check_pixels(source.height, source.width, max_pixels, "a PIL image")
         image = PIL.ImageOps.exif_transpose(source)
-        return _from_rows(rows_of_pil(image), max_side, "a PIL image")
+        return _from_rows(rows_of_pil(image), max_side, min_side, "a PIL image")
     if hasattr(source, "__array__"):
-        return _from_rows(rows_of_array(np.asarray(source)), max_side, "an array")
+        return _from_rows(rows_of_array(np.asarray(source)), max_side, min_side, "an array")
     raise TypeError(
         f"An image must be a path, an array or a PIL image. Received: {type(source).__name__}"
     )
 
 
-def _from_file(path: str, max_side: int | None, max_pixels: int | None) -> ScaledImage:
+def _from_file(
+    path: str, max_side: int | None, max_pixels: int | None, min_side: int
+) -> ScaledImage:
     if not os.path.exists(path):
         raise FileNotFoundError(f"There must be an image at the path. Received: {path!r}")
     name = f"the image {path!r}"
-    try:
-        with _open(path) as image:
-            width, height = image.size
-            check_pixels(height, width, max_pixels, name)
+    with _damage_named(path):
+        image = open_image(path)
+    with image:
+        width, height = image.size
+        check_pixels(height, width, max_pixels, name)
+        with _damage_named(path):
             if max_side is not None:
-                new_height, new_width = _scaled_size(height, width, max_side)
+                new_height, new_width = scaled_size(height, width, max_side)
                 image.draft(None, (new_width, new_height))
-            turned = image.getexif().get(_ORIENTATION_TAG) in _TURNED
+            image.load()
+            # TIFF files are turned by now: Pillow states the size that they have then.
+            turned = orientation(image) in _TURNED
             PIL.ImageOps.exif_transpose(image, in_place=True)
-            read = _from_rows(rows_of_pil(image), max_side, name)
-    # Pillow raises any of these for damaged files, depending on the format.
-    except (OSError, SyntaxError, EOFError) as error:
-        raise ValueError(
-            f"The file must be a readable image (JPEG, PNG, ...). Received: {path!r} ({error})"
-        ) from error
+        read = _from_rows(rows_of_pil(image), max_side, min_side, name)
     return ScaledImage(read.pixels, (width, height) if turned else (height, width))
 
 
-def _open(path: str) -> PIL.Image.Image:
-    """Opens a file whatever Pillow's own limit of pixels is, before which ours shall speak."""
-    with _PILLOW_LIMIT:
-        limit = PIL.Image.MAX_IMAGE_PIXELS
-        PIL.Image.MAX_IMAGE_PIXELS = None
-        try:
-            return PIL.Image.open(path)
-        finally:
-            PIL.Image.MAX_IMAGE_PIXELS = limit
-
-
-def _from_rows(rows: PixelRows, max_side: int | None, name: str) -> ScaledImage:
-    size = rows.height, rows.width
-    if min(size) < MINIMUM_SIDE:
+@contextlib.contextmanager
+def _damage_named(path: str) -> Iterator[None]:
+    try:
+        yield
+    # Pillow raises any of these for damaged files, depending on the format.
+    except (OSError, SyntaxError, EOFError, RuntimeError, ValueError, LookupError) as error:
+        remedy = advice(path)
         raise ValueError(
-            f"An image must be at least {MINIMUM_SIDE} pixels high and wide. "
+            f"The file must be a readable image (JPEG, PNG, ...){remedy and '; ' + remedy}. "
+            f"Received: {path!r} ({error})"
+        ) from error
+
+
+def _from_rows(rows: PixelRows, max_side: int | None, min_side: int, name: str) -> ScaledImage:
+    size = rows.height, rows.width
+    if min(size) < min_side:
+        raise ValueError(
+            f"An image must be at least {min_side} pixels high and wide. "
             f"Received: {name} of height {size[0]} and width {size[1]}"
         )
-    new_size = size if max_side is None else _scaled_size(*size, max_side)
+    new_size = size if max_side is None else scaled_size(*size, max_side)
     if new_size != size:
         return ScaledImage(_scaled(rows, new_size), size)
     if rows.whole is not None:
@@ -224,10 +241,3 @@ def _scaled(rows: PixelRows, new_size: tuple[int, int]) -> np.ndarray:
         (new_width, new_height), PIL.Image.Resampling.BILINEAR, box
     )
     return np.array(resized)
-
-
-def _scaled_size(height: int, width: int, max_side: int) -> tuple[int, int]:
-    scale = max(max_side / max(height, width), min(1, _SHORT_SIDE_KEPT / min(height, width)))
-    if scale >= 1:
-        return height, width
-    return round(height * scale), round(width * scale)

@@ -6,6 +6,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
+from anchornet_tf.datasets.file_reader import FileReader
 from anchornet_tf.datasets.image_source import ImageSource, RecordReader
 from anchornet_tf.training.batch_plan import plan_batches
 from anchornet_tf.training.image_batches import planned_images, view_images
@@ -245,3 +246,20 @@ def test_bad_input(arguments, message):
 def test_bad_image_size():
     with pytest.raises(ValueError, match="Received: image_size=0"):
         view_images(_source(), 0, 1, seed=0)
+
+
+@pytest.mark.parametrize("augment", [False, True])
+def test_images_of_any_shape_and_format(tmp_path, augment):
+    shapes = [(1, 1), (1, 300), (300, 1), (3, 5000), (2500, 40)]
+    paths = []
+    for number, (height, width) in enumerate(shapes * 2):
+        paths.append(str(tmp_path / f"{number}.{'png' if number < len(shapes) else 'tif'}"))
+        PIL.Image.new("RGB", (width, height), (100, 100, 100)).save(paths[-1])
+    labels = np.zeros((len(paths), 20), bool)
+    labels[::2, BIRD] = True
+    source = ImageSource("files", tuple(paths), labels, tuple(paths), FileReader(paths))
+    batches, _ = _batches(source, [BIRD], augment=augment, batch_size=8, num_steps=4)
+    for batch in batches:
+        assert batch["image"].shape == (8, 8, 8, 3) and np.isfinite(batch["image"]).all()
+        if not augment:
+            np.testing.assert_allclose(batch["image"], 100, atol=1e-3)

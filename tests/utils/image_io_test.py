@@ -77,6 +77,15 @@ def test_exif_orientation_is_applied(tmp_path):
     assert (result[:, 2:] == 255).all() and (result[:, :2] == 0).all()
 
 
+@pytest.mark.parametrize("number", range(1, 9))
+def test_turned_tiffs_keep_their_size(tmp_path, number):
+    exif = PIL.Image.Exif()
+    exif[0x0112] = number
+    PIL.Image.fromarray(_rgb(4, 6)).save(tmp_path / "turned.tif", exif=exif)
+    scaled = read_scaled(tmp_path / "turned.tif")
+    assert scaled.original_size == scaled.pixels.shape[:2] == ((4, 6) if number < 5 else (6, 4))
+
+
 def test_cmyk_jpeg(tmp_path):
     PIL.Image.new("CMYK", (8, 8), (0, 255, 255, 0)).save(tmp_path / "cmyk.jpg")
     np.testing.assert_allclose(read_image(tmp_path / "cmyk.jpg")[4, 4], [254, 0, 0], atol=3)
