@@ -5,7 +5,7 @@ Names are imported when they are first used, so that `import anchornet_tf` costs
 
 import importlib
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _HOMES = {
     "AnchorBank": "anchornet_tf.layers.anchor_bank",
