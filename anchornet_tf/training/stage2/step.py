@@ -20,7 +20,7 @@ class JointTraining:
     A positive image trains the bank of the class that it was drawn for, a background image all N
     banks. Positives are drawn uniformly over the classes, so every bank sees N times as many
     negatives as positives; a negative weighs 1/N (paper section 4): its losses are the mean over
-    all banks. Where there is no background, an image without a class trains the bank of that class,
+    all banks. Where there is no background, an image that does not show a class trains its bank,
     as often as a positive does.
 
     Args:
