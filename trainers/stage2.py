@@ -10,6 +10,14 @@ taps, which is far cheaper. The same command continues a run that was stopped. I
 
     model = anchornet_tf.load("runs/stage2/model")
     descriptors = model(images)
+
+A model among --banks, a preset or the folder of a model, gets the classes of the others:
+
+    python -m trainers.stage2 --banks=voc20,runs/bird2 --data=folder:IMAGES --workdir=runs/voc21
+
+Images of the model's own classes are not needed: --data shows the new classes, and background. No
+gradient step is taken. What the model has stays as it is, and its descriptor grows by
+--added_filters for each class.
 """
 
 from anchornet_tf.command_line import config_flags, program

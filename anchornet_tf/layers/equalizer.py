@@ -49,11 +49,14 @@ class Equalizer(keras.layers.Layer):
             name="matrix", shape=(channels, channels), initializer="identity", trainable=False
         )
 
-    def fit(self, covariance: np.ndarray) -> None:
+    def fit(self, covariance: np.ndarray, scale: float | None = None) -> None:
         """Sets the map for descriptors of this covariance.
 
         Args:
             covariance: `(channels, channels)`, symmetric.
+            scale: float. The variance that is left as it is: weaker directions are raised, stronger
+                ones lowered. None for the mean variance of these channels. For a part of a
+                descriptor, that of the whole keeps the part's weight.
 
         Raises:
             ValueError: If the covariance has another shape, is not finite or is all zeros.
@@ -65,7 +68,7 @@ class Equalizer(keras.layers.Layer):
                 f"Expected a covariance of shape {(channels, channels)}. "
                 f"Received: {covariance.shape}"
             )
-        scale = np.trace(covariance) / channels
+        scale = np.trace(covariance) / channels if scale is None else scale
         if not np.isfinite(covariance).all() or scale <= 0:
             raise ValueError(
                 "Expected a finite covariance with a positive trace. "

@@ -11,7 +11,7 @@ from anchornet_tf.layers.anchor_bank import RESPONSES, AnchorBank, factored_conv
 from anchornet_tf.layers.equalizer import Equalizer
 from anchornet_tf.layers.hypercolumn import Hypercolumn, stack
 from anchornet_tf.layers.tied_autoencoder import TiedAutoencoder
-from anchornet_tf.models import anchornet_folder, presets
+from anchornet_tf.models import added_classes, anchornet_folder, bank_file, presets
 from anchornet_tf.models.bank_file import BankFile
 from anchornet_tf.trunks import pca
 from anchornet_tf.trunks.backbone import Backbone
@@ -149,7 +149,7 @@ class AnchorNet(keras.Model):
                 PCAs differ.
         """
         projections = projections or pca.shipped()
-        _check_banks(banks, projections.digest())
+        bank_file.check_together(banks, projections.digest())
         depth, num_filters = banks[0].arrays["kernel"].shape[2:]
         options.setdefault("encoder_initializer", keras.initializers.Orthogonal(seed=seed))
         model = cls(
@@ -360,6 +360,36 @@ class AnchorNet(keras.Model):
         for equalizer, moments in zip(self.bank_equalizers, own, strict=True):
             equalizer.fit(moments.statistics()[1])
 
+    def with_classes(
+        self,
+        banks: Sequence[BankFile],
+        images: Iterable[np.ndarray],
+        projections: pca.HypercolumnPCA | None = None,
+        added_filters: int = added_classes.ADDED_FILTERS,
+    ) -> "AnchorNet":
+        """Returns a model that has further classes too; images of the old ones are not needed.
+
+        Everything that this model has stays as it is, and it is not changed itself. The
+        class-agnostic descriptor gets longer: behind the old one, it tells what that leaves of the
+        new banks' responses.
+
+        Args:
+            banks: `BankFile`s of the new classes, of stage 1 on this model's trunk and PCA, with
+                filters of the same number as this model's.
+            images: Iterable of batches of images of the new classes, `(batch, height, width, 3)`.
+            projections: The `HypercolumnPCA` that the banks were trained on, or None for the one
+                that comes with the package.
+            added_filters: int. By how much the descriptor grows for each class.
+
+        Raises:
+            ValueError: If the banks do not fit, there is no image, or `added_filters` is not from 1
+                to the number of filters of a bank.
+        """
+        extension = added_classes.Extension(self, banks, projections, added_filters)
+        grown = extension.model
+        extension.fit(grown.linear_responses(grown.taps(batch)).numpy() for batch in images)
+        return grown
+
     def equalize(self, strength: float) -> None:
         """Changes the strength of the maps that even out the descriptors.
 
@@ -435,23 +465,3 @@ class AnchorNet(keras.Model):
 
 # The short name of the public API.
 load = AnchorNet.from_preset
-
-
-def _check_banks(banks: Sequence[BankFile], pca_digest: str) -> None:
-    if not banks:
-        raise ValueError("Expected the bank of at least one class. Received: none")
-    names = [file.class_name for file in banks]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"Expected one bank per class. Received: several of {', '.join(twice)}")
-    shapes = {file.class_name: file.arrays["kernel"].shape for file in banks}
-    if len(set(shapes.values())) > 1:
-        raise ValueError(
-            f"Expected banks whose filters have the same shape and number. Received: {shapes}"
-        )
-    others = {file.class_name: file.pca_digest for file in banks if file.pca_digest != pca_digest}
-    if others:
-        raise ValueError(
-            f"Expected banks trained on the PCA {pca_digest}; pass their own PCA as `projections`. "
-            f"Received: {others}"
-        )

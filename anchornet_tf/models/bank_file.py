@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import zipfile
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -131,3 +132,32 @@ class BankFile:
                 f"Received: {path}"
             ) from error
         return cls(arrays=arrays, equalizer=equalizer, **about)
+
+
+def check_together(banks: Sequence[BankFile], pca_digest: str) -> None:
+    """Checks that banks can be those of one model.
+
+    Args:
+        banks: The banks.
+        pca_digest: str. Identifies the PCA of the model.
+
+    Raises:
+        ValueError: If there is no bank, two are of the same class, or their shapes or PCAs differ.
+    """
+    if not banks:
+        raise ValueError("Expected the bank of at least one class. Received: none")
+    names = [file.class_name for file in banks]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"Expected one bank per class. Received: several of {', '.join(twice)}")
+    shapes = {file.class_name: file.arrays["kernel"].shape for file in banks}
+    if len(set(shapes.values())) > 1:
+        raise ValueError(
+            f"Expected banks whose filters have the same shape and number. Received: {shapes}"
+        )
+    others = {file.class_name: file.pca_digest for file in banks if file.pca_digest != pca_digest}
+    if others:
+        raise ValueError(
+            f"Expected banks trained on the PCA {pca_digest}; pass their own PCA as `projections`. "
+            f"Received: {others}"
+        )

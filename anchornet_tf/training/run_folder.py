@@ -111,6 +111,9 @@ class RunFolder:
     def finished_summary(self, steps: int) -> dict | None:
         """Returns the summary of a run that has taken `steps` steps, and says so.
 
+        Args:
+            steps: int. 0 for a run that takes none.
+
         Returns:
             The summary, or None where there is work to do.
         """
@@ -118,7 +121,10 @@ class RunFolder:
         summary = json.loads(path.read_text()) if path.exists() else None
         if summary is None or summary["steps"] != steps:
             return None
-        print(f"This run is finished: {steps} steps in {self.path}. Raise --steps to go on.")
+        if steps:
+            print(f"This run is finished: {steps} steps in {self.path}. Raise --steps to go on.")
+        else:
+            print(f"This run is finished: {self.path}.")
         return summary
 
 

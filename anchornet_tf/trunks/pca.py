@@ -169,14 +169,19 @@ class StreamingMoments:
         mean, covariance = self.statistics()
         variances, vectors = np.linalg.eigh(covariance)
         strongest = np.argsort(variances)[::-1][:dimensions]
-        components = vectors[:, strongest]
-        # Eigenvectors are unique up to their sign: make the largest entry positive, so that runs
-        # agree.
-        largest = np.abs(components).argmax(axis=0)
-        components = components * np.sign(components[largest, np.arange(dimensions)])
+        components = with_fixed_signs(vectors[:, strongest])
         return TapPCA(
             mean, components, np.maximum(variances[strongest], 0), float(np.trace(covariance))
         )
+
+
+def with_fixed_signs(components: np.ndarray) -> np.ndarray:
+    """Returns components, `(channels, n)`, each with a positive largest entry.
+
+    Eigenvectors are unique up to their sign: so runs agree.
+    """
+    largest = np.abs(components).argmax(axis=0)
+    return components * np.sign(components[largest, np.arange(components.shape[1])])
 
 
 def fit(taps_of_batches, *, dimensions: int = DIMENSIONS, positions: int = 60, seed: int = 0):

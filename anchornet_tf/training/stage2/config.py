@@ -14,6 +14,8 @@ from anchornet_tf.utils.config_fields import option
 
 # As in `anchornet_tf.models.anchornet`, which needs TensorFlow: flags must not.
 GAMMAS = ("softplus", "whitened")
+# As in `anchornet_tf.models.added_classes`.
+ADDED_FILTERS = 16
 ENCODER_STARTS = ("principal", "random")
 
 
@@ -24,10 +26,18 @@ class Stage2Config:
     `banks` are folders of stage 1 runs. The weights of the losses are those of the normalised
     losses; `lower_rate` multiplies the learning rate of everything below the autoencoder (paper
     section 4).
+
+    A model among `banks` gets the classes of the others without a gradient step. Then only `data`,
+    `weights`, `image_size`, `added_filters`, `batch_size`, `calibration_images`,
+    `heldout_fraction` and `seed` count.
     """
 
     banks: tuple[str, ...] = option(
-        (), "Folders of stage 1 runs: one run of all classes, or one per class.", required=True
+        (),
+        "Folders of stage 1 runs: one run of all classes, or one per class. With a model among "
+        "them, a preset such as voc20 or a model's folder, their classes are added to the model: "
+        "nothing is trained, and --data need not show the model's own classes.",
+        required=True,
     )
     data: str = data_option()
     background: str = background_option()
@@ -37,6 +47,10 @@ class Stage2Config:
     )
     image_size: int = option(224, "Side of the training images in pixels.")
     latent_filters: int = option(256, "L, length of the class-agnostic descriptor.")
+    added_filters: int = option(
+        ADDED_FILTERS,
+        "With a model among --banks: by how much the descriptor grows for each added class.",
+    )
     gamma: str = option(
         "whitened",
         "What is compressed: whitened linear responses, or the softplus maps of the paper.",
@@ -78,7 +92,7 @@ class Stage2Config:
         object.__setattr__(self, "banks", tuple(self.banks))
         if not self.banks:
             raise ValueError("Expected the folders of stage 1 runs in `banks`. Received: none")
-        check_batches(self, ("latent_filters", "steps", "batch_size", "views"))
+        check_batches(self, ("latent_filters", "added_filters", "steps", "batch_size", "views"))
         numbers = ("learning_rate", "lower_rate", "momentum", "weight_decay", "sigma", "seed")
         numbers += (*BANK_LOSS_WEIGHTS, "weight_reconstruction", "weight_div_encoder")
         check_numbers(self, numbers)

@@ -17,10 +17,11 @@ from anchornet_tf.training.run_folder import RunFolder, check_not_further
 from anchornet_tf.training.stage1 import report as stage1_report
 from anchornet_tf.training.stage2 import input as stage2_input
 from anchornet_tf.training.stage2 import report as stage2_report
-from anchornet_tf.training.stage2.banks import read_banks
+from anchornet_tf.training.stage2.banks import read_banks, split_model
 from anchornet_tf.training.stage2.calibration import CalibrationImages, start_encoder
 from anchornet_tf.training.stage2.config import Stage2Config
 from anchornet_tf.training.stage2.energy_watch import EnergyWatch
+from anchornet_tf.training.stage2.extension import add_classes, open_extension
 from anchornet_tf.training.stage2.step import JointTraining
 
 # Per class: the descriptors of a class are evened out over its own images.
@@ -36,6 +37,9 @@ def train(
     checkpoint_every: int = 25,
 ) -> dict:
     """Trains the class-agnostic layer on the banks of stage 1, or goes on with it, and reports.
+
+    With a model among `config.banks`, nothing is trained: the classes of the others are added to
+    it (see `extension`).
 
     Args:
         config: what to train.
@@ -55,9 +59,13 @@ def train(
     where = strategies.make(strategy)
     config_file.check_same(config, workdir)
     check_not_further(workdir, config.steps)
-    banks, projections = read_banks(config.banks)
+    model_name, runs = split_model(config.banks)
+    banks, projections = read_banks(runs)
+    extension = None
+    if model_name is not None:
+        extension = open_extension(config, model_name, banks, projections)
     channels = sum(bank.arrays["kernel"].shape[-1] for bank in banks)
-    if config.latent_filters > channels:
+    if extension is None and config.latent_filters > channels:
         raise ValueError(
             f"`latent_filters` must be at most the filters of all banks, {channels}. "
             f"Received: {config.latent_filters}"
@@ -77,6 +85,8 @@ def train(
             f"--heldout_fraction. Received: none in {config.data}"
         )
     folder = RunFolder(workdir, writes=strategies.is_chief(where))
+    if extension is not None:
+        return add_classes(config, folder, extension, source, held_out, columns)
     summary = folder.finished_summary(config.steps)
     if summary is not None:
         _print_summary(summary, folder.path)
