@@ -13,7 +13,7 @@ taps, which is far cheaper. The same command continues a run that was stopped. I
 
 A model among --banks, a preset or the folder of a model, gets the classes of the others:
 
-    python -m trainers.stage2 --banks=voc20,runs/bird2 --data=folder:IMAGES --workdir=runs/voc21
+    python -m trainers.stage2 --banks=voc20,runs/stage1-giraffe --data=folder:GIRAFFES
 
 Images of the model's own classes are not needed: --data shows the new classes, and background. No
 gradient step is taken. What the model has stays as it is, and its descriptor grows by

@@ -82,7 +82,7 @@ def test_a_class_is_added_without_a_step(place, tmp_path, capsys):
     config = _config(place, "model", "bird")
     summary = stage2_run.train(config, tmp_path / "run")
     printed = capsys.readouterr().out
-    assert "Adds bird to a model: no gradient step is taken" in printed
+    assert "Adds bird to the model among --banks. No gradient step is taken" in printed
     assert "3 classes, bird among them; descriptor 4 + 2." in printed
     assert f"--option=model={tmp_path / 'run' / 'model'}" in printed
     assert summary["classes"] == ["cow", "car", "bird"] and summary["steps"] == 0

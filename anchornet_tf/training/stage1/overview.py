@@ -7,6 +7,7 @@ import tensorflow as tf
 from anchornet_tf.datasets.splits import Splits
 from anchornet_tf.models.tap_extractor import TapExtractor
 from anchornet_tf.training.stage1.config import Stage1Config
+from anchornet_tf.training.stage1.report import MOST_BACKGROUND, MOST_POSITIVES
 
 # One step of one class with 64 filters, over the trunk's pass over its batch (docs/performance.md).
 _STEP_OVER_TRUNK = 0.31
@@ -15,6 +16,8 @@ _TIMED_IMAGES = 8
 # Reading the data, statistics of the banks, the pictures.
 _OTHER_SECONDS = 15
 _CLASSES_SHOWN = 30
+# Below this many images per class, a run says what that costs.
+FEW_IMAGES = 30
 
 
 def lines(
@@ -40,17 +43,34 @@ def lines(
         shown.append(f"and {len(config.classes) - _CLASSES_SHOWN:,} more")
     unreadable = len({*source.unreadable, *splits.held_out.unreadable})
     of_all = f" of {len(counts):,}" if len(counts) > len(config.classes) else ""
-    seconds = estimate(config, views_to_compute, seconds_per_image, len(splits.held_out))
+    measured = min(len(splits.held_out), MOST_POSITIVES * len(config.classes) + MOST_BACKGROUND)
+    seconds = estimate(config, views_to_compute, seconds_per_image, measured)
+    few = [name for name in config.classes if _used(config, counts[name]) < FEW_IMAGES]
     return [
         f"Data:      {source.spec}: {len(source):,} images to train on, {len(splits.held_out):,} "
         f"held out, {unreadable:,} unreadable",
         f"Classes:   {len(config.classes):,}{of_all} (training + held-out images): "
         f"{', '.join(shown)}",
         f"Negatives: {splits.negatives}",
+        *_about_few(few),
         f"Training:  {config.steps:,} steps; {views_to_compute:,} views of images pass through the "
         "trunk first",
         f"Time:      about {_duration(seconds)} here",
         f"Result:    {workdir}",
+    ]
+
+
+def _used(config: Stage1Config, images: int) -> int:
+    return images if config.images_per_class is None else min(images, config.images_per_class)
+
+
+def _about_few(classes: list[str]) -> list[str]:
+    if not classes:
+        return []
+    shown = ", ".join(classes[:_CLASSES_SHOWN])
+    return [
+        f"Few:       {shown} with fewer than {FEW_IMAGES} images. With 10 images, PCK at 0.1 was "
+        "COST lower than with 300 (docs/own_classes.md)"
     ]
 
 

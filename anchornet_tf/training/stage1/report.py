@@ -15,6 +15,8 @@ from anchornet_tf.models.tap_extractor import TapExtractor
 from anchornet_tf.training import augmentation, filter_picture
 
 _BATCH = 16
+# Held-out images that are measured: of each class, and of background.
+MOST_POSITIVES, MOST_BACKGROUND = 40, 100
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,8 +41,8 @@ def held_out_taps(
     columns,
     extractor: TapExtractor,
     image_size: int,
-    positives: int = 40,
-    background: int = 100,
+    positives: int = MOST_POSITIVES,
+    background: int = MOST_BACKGROUND,
 ) -> HeldOut:
     """Computes the taps of some held-out images of each class and of background."""
     wanted = [np.flatnonzero(source.labels[:, column])[:positives] for column in columns]

@@ -77,8 +77,8 @@ def add_classes(
     model = extension.model
     names = model.classes[-len(columns) :]
     print(
-        f"Adds {', '.join(names)} to a model: no gradient step is taken, the trunk, the banks and "
-        "the code of the model stay as they are, and flags of the training have no effect."
+        f"Adds {', '.join(names)} to the model among --banks. No gradient step is taken: its "
+        "trunk, banks and code stay as they are."
     )
     extractor = TapExtractor(model.backbone, model.hypercolumn_layer)
     images = CalibrationImages(config, source, list(columns), extractor, None)
