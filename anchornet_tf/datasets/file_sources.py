@@ -8,6 +8,7 @@ import pathlib
 from collections.abc import Sequence
 
 import numpy as np
+from absl import logging
 
 from anchornet_tf.datasets.file_reader import UNREADABLE, FileReader, find_way
 from anchornet_tf.datasets.image_scan import scan
@@ -38,7 +39,10 @@ def list_folder(folder: str, split: str) -> Listing:
     """
     root = pathlib.Path(folder).expanduser()
     if not root.is_dir():
-        raise ValueError(f"There must be a folder with one sub-folder per class. Received: {root}")
+        raise ValueError(
+            "There must be a folder of images, with one sub-folder per class or without any. "
+            f"Received: {root}"
+        )
     # `folder:.` should have a name too.
     root = root.resolve()
     names = [part.name for part in _subfolders(root)]
@@ -48,12 +52,16 @@ def list_folder(folder: str, split: str) -> Listing:
         has_own_split = heldout is not None
         root /= heldout if split == "heldout" and has_own_split else TRAIN_FOLDER
     paths, labels = [], []
-    for part in _subfolders(root) or [root]:
-        found = sorted(path for path in part.iterdir() if path.suffix.lower() in SUFFIXES)
+    classes = _subfolders(root)
+    beside = len(_images(root)) if classes else 0
+    if beside:
+        logging.warning("%d images beside the sub-folders of %s are not used.", beside, root)
+    for part in classes or [root]:
+        found = _images(part)
         if not found:
             raise ValueError(
-                f"The sub-folder of a class must hold images ({', '.join(SUFFIXES)}). "
-                f"Received: {part} without any"
+                f"The folder of a class must hold images ({', '.join(SUFFIXES)}), not in folders "
+                f"of its own. Received: {part} without any"
             )
         paths += found
         labels += [(_label(part.name, str(part)),)] * len(found)
@@ -178,8 +186,12 @@ def _listing(
     )
 
 
+def _images(folder: pathlib.Path) -> list[pathlib.Path]:
+    return sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
+
+
 def _subfolders(folder: pathlib.Path) -> list[pathlib.Path]:
-    # Hidden folders belong to tools (thumbnails, notebooks), not to classes.
+    # Such folders belong to tools (thumbnails, notebooks, archives), not to classes.
     return sorted(
-        part for part in folder.iterdir() if part.is_dir() and not part.name.startswith(".")
+        part for part in folder.iterdir() if part.is_dir() and not part.name.startswith((".", "__"))
     )

@@ -23,6 +23,8 @@ from anchornet_tf.utils.image_formats import advice
 from anchornet_tf.utils.image_io import LIMIT_VARIABLE, pixel_limit
 
 GREATEST_UNREADABLE_SHARE = 0.05
+# So many are skipped however small the set is.
+FEW_UNREADABLE = 3
 _CHUNK = 64
 # Short passes show no bar.
 _SECONDS_BEFORE_BAR = 3
@@ -90,10 +92,11 @@ def without_unreadable(source: ImageSource, readable: np.ndarray) -> ImageSource
         f"damaged, or of more than {pixel_limit():,} pixels ({LIMIT_VARIABLE} raises the limit)"
         f"{_remedies(source, missing)}"
     )
-    if len(unreadable) > GREATEST_UNREADABLE_SHARE * len(source):
+    if len(unreadable) > max(FEW_UNREADABLE, GREATEST_UNREADABLE_SHARE * len(source)):
         raise ValueError(
             f"At most {GREATEST_UNREADABLE_SHARE:.0%} of the images of {source.spec} may be "
-            f"unreadable: {reasons}. Received: {len(unreadable)} of {len(source)}, such as "
+            f"unreadable, or {FEW_UNREADABLE} of a small set: {reasons}. "
+            f"Received: {len(unreadable)} of {len(source)}, such as "
             f"{', '.join(unreadable[:_NAMES_SHOWN])}"
         )
     for name in unreadable:

@@ -207,8 +207,8 @@ class ImageSource:
         if missing:
             close = difflib.get_close_matches(missing[0], counts, 1, 0.6)
             raise ValueError(
-                f"Expected classes that {self.spec} has images of: {_listed(counts)}"
-                f"{f'; did you mean {close[0]!r}?' if close else ''} "
+                f"Expected classes that {self.spec} has images of, or all: {_listed(counts)}"
+                f"{f'; did you mean {close[0]!r}?' if close else '.'} "
                 f"Received: {', '.join(map(repr, missing))}"
             )
         columns = tuple(self.class_names.index(name) for name in names)

@@ -97,7 +97,7 @@ def find(given: Given, set_name: str = "") -> LabelMap:
     path = pathlib.Path(given).expanduser()
     if not path.is_file():
         raise ValueError(
-            f"A label map must be `{VOC20}` or a JSON file of labels and classes. "
+            f"A label map must be `{VOC20}` or a JSON file of labels and classes that exists. "
             f"Received: {str(given)!r}"
         )
     try:
@@ -117,13 +117,13 @@ def _voc20() -> LabelMap:
 
 
 def _of_mapping(names, place: str) -> LabelMap:
-    pairs = list(names.items()) if isinstance(names, Mapping) else [(names, None)]
+    pairs = list(names.items()) if isinstance(names, Mapping) else []
     wrong = [pair for pair in pairs if not all(isinstance(text, str) and text for text in pair)]
-    if wrong:
+    if wrong or not pairs:
+        received = f"{wrong[0][0]!r}: {wrong[0][1]!r}" if wrong else f"{names!r}"
         raise ValueError(
             "A label map must be an object that gives each label a class, such as "
-            f'{{"great egret": "egret", "sky": "{BACKGROUND}"}}. '
-            f"Received: {wrong[0][0]!r}: {wrong[0][1]!r} in {place}"
+            f'{{"great egret": "egret", "sky": "{BACKGROUND}"}}. Received: {received} in {place}'
         )
     names = {normal_form(label): normal_form(name) for label, name in pairs}
     rest = names.pop(REST, None)
@@ -160,7 +160,13 @@ def check_distinct(classes: Iterable[str]) -> None:
     alike = collections.defaultdict(set)
     for name in (*classes, BACKGROUND):
         alike[name.casefold()].add(name)
-    for names in alike.values():
+    for folded, names in alike.items():
+        if len(names) > 1 and folded == BACKGROUND:
+            names = names - {BACKGROUND}
+            raise ValueError(
+                f"Images that show none of the classes are labelled `{BACKGROUND}`; rename the "
+                f"label. Received: {', '.join(map(repr, sorted(names)))}"
+            )
         if len(names) > 1:
             raise ValueError(
                 "Labels must differ in more than upper and lower case; rename them, or merge them "

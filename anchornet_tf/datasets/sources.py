@@ -3,7 +3,7 @@
 import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -25,6 +25,7 @@ def open_source(
     split: str = "train",
     *,
     background: str | None = None,
+    classes: Sequence[str] | None = None,
     label_map: label_maps.Given = None,
     data_dir: str | os.PathLike | None = None,
     heldout_fraction: float = 0.1,
@@ -52,7 +53,8 @@ def open_source(
         spec: str, see above.
         split: `train`, or `heldout` for the images that are never trained on.
         background: str, another set, whose images are added as background: those labelled
-            `background` if it has any, else all that show none of the classes.
+            `background` if it has any, else all that show none of `classes`.
+        classes: the classes that images of background must not show; all of the set by default.
         label_map: what becomes of the labels, see `label_map.find`; by default each is a class.
         data_dir: folder of the prepared set, for `parts_world` and `tfds:`.
         heldout_fraction: share of the images held out, at least 0 and below 1.
@@ -88,11 +90,11 @@ def open_source(
     label_maps.check_distinct(source.class_names)
     if background:
         others = join([_open(part, None, *common) for part in _JOINT.split(background)])
-        source = join([source, _as_background(others, source.class_names)])
+        source = join([source, _as_background(others, classes or source.class_names)])
     if not len(source):
         raise ValueError(
-            "A split must hold at least one image; where none are held out, a class needs two "
-            f"images or more. Received: split={split!r} of {spec} with "
+            "Expected a class of two images or more, so that one can be held out, and a "
+            f"`heldout_fraction` above 0. Received: no {split} image of {spec} with "
             f"heldout_fraction={heldout_fraction}"
         )
     return source
@@ -153,7 +155,7 @@ def _with_classes(spec: str, listing: Listing, mapping: LabelMap) -> ImageSource
     )
 
 
-def _as_background(source: ImageSource, classes: Iterable[str]) -> ImageSource:
+def _as_background(source: ImageSource, classes: Sequence[str]) -> ImageSource:
     """Returns the images of a set that can serve as background of classes, without labels."""
     chosen = source.is_background
     if not chosen.any():
@@ -162,7 +164,8 @@ def _as_background(source: ImageSource, classes: Iterable[str]) -> ImageSource:
     if len(source) and not chosen.any():
         raise ValueError(
             "Expected background images that show none of the classes. "
-            f"Received: {source.spec} with {len(source)} images, all of {', '.join(classes)}"
+            f"Received: {source.spec}, all of whose images are labelled "
+            f"{', '.join(source.images_per_class())}"
         )
     return source.select(np.flatnonzero(chosen)).without_labels()
 

@@ -78,8 +78,8 @@ def read(folder: str | os.PathLike) -> Contents:
         )
     try:
         config = json.loads((folder / _CONFIG).read_text())
-        if config["format"] != _FORMAT:
-            raise ValueError(f"its format is {config['format']!r}, not {_FORMAT!r}")
+        if config.get("format") != _FORMAT:
+            raise ValueError(f"its format is {config.get('format')!r}, not {_FORMAT!r}")
         with np.load(folder / _HEADS) as archive:
             heads = {name: archive[name] for name in archive.files}
         trunk = folder / _TRUNK if config["trunk"] == "stored" else None

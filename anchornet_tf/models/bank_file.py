@@ -16,6 +16,7 @@ from anchornet_tf.utils.safe_names import safe_name
 
 _ARRAYS = ("kernel", "bias", "running_mean", "running_square")
 _EQUALIZER = "equalizer"
+_SHOWN = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,8 +119,11 @@ class BankFile:
         """
         path = pathlib.Path(path)
         if not path.is_file():
+            there = [other.name for other in sorted(path.parent.glob("*.npz"))]
+            hint = f"; there are {', '.join(there[:_SHOWN])}" if there else ""
             raise FileNotFoundError(
-                f"Expected a bank that `python -m trainers.stage1` wrote. Received: {path}"
+                "Expected a bank that `python -m trainers.stage1` wrote, a file that exists"
+                f"{hint}. Received: {path}"
             )
         try:
             with np.load(path) as archive:

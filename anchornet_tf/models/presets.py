@@ -11,6 +11,7 @@ DEFAULT = "voc20"
 # Each preset is a folder in here that `AnchorNet.save_to_preset` wrote, named after the preset.
 _PRESETS = pathlib.Path(__file__).with_name("presets")
 _CONFIG = "config.json"
+_HEADS = "heads.npz"
 
 
 def preset_names() -> tuple[str, ...]:
@@ -29,6 +30,11 @@ def find(preset: str | os.PathLike) -> pathlib.Path:
         ValueError: If it is neither.
     """
     folder = pathlib.Path(preset)
+    inside = folder / "model"
+    if (inside / _HEADS).is_file() and not (folder / _HEADS).is_file():
+        raise ValueError(
+            f"Expected the folder of a model, not that of a run: {inside}. Received: {folder}"
+        )
     if (folder / _CONFIG).is_file():
         return folder
     if str(preset) in preset_names():

@@ -8,6 +8,9 @@ import numpy as np
 
 from anchornet_tf.utils import files
 
+# In inches.
+_LEAST_WIDTH = 7
+
 
 def draw(
     rows: list[tuple[str, list[tuple[np.ndarray, np.ndarray]]]],
@@ -34,7 +37,11 @@ def draw(
 
     columns = max(len(cells) for _, cells in rows)
     figure, axes = pyplot.subplots(
-        len(rows), columns, figsize=(1.6 * columns, 1.6 * len(rows)), squeeze=False
+        len(rows),
+        columns,
+        # Wide enough for the title, however few images there are.
+        figsize=(max(1.6 * columns, _LEAST_WIDTH), 1.6 * len(rows)),
+        squeeze=False,
     )
     for line, (label, cells) in zip(axes, rows, strict=True):
         for axis in line:

@@ -183,8 +183,13 @@ def test_without_the_plugin_the_message_names_it(tmp_path, monkeypatch):
     assert "\n" not in str(caught.value)
     (tmp_path / "background").mkdir()
     PIL.Image.fromarray(_rgb()).save(tmp_path / "background" / "a.png")
-    with pytest.raises(ValueError, match=remedy + r". Received: 1 of 2, such as bird/a.HEIC"):
+    others = [tmp_path / "bird" / f"{name}.HEIC" for name in "bcd"]
+    for path in others:
+        path.write_bytes(HEIC_START)
+    with pytest.raises(ValueError, match=remedy + r". Received: 4 of 5, such as bird/a.HEIC"):
         open_source(f"folder:{tmp_path}", heldout_fraction=0.0)
+    for path in others:
+        path.unlink()
     for index in range(30):
         PIL.Image.fromarray(_rgb()).save(tmp_path / "bird" / f"{index}.png")
     messages = []

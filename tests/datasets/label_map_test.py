@@ -63,7 +63,8 @@ def test_the_twenty_refuse_other_labels():
     "content, message",
     [
         ('{"a": ', "must be JSON.*Received: .*map.json"),
-        ('["a"]', r"gives each label a class.*Received: \['a'\]"),
+        ('["a"]', r"gives each label a class.*Received: \['a'\] in"),
+        ("{}", r"gives each label a class.*Received: {} in"),
         ('{"a": 3}', "Received: 'a': 3 in .*map.json"),
         ('{"a": ""}', "Received: 'a': '' in"),
         ('{"": "a"}', "Received: '': 'a' in"),
@@ -99,7 +100,7 @@ def test_one_form_of_each_label():
         label_map.normal_form("x" * 300)
 
 
-@pytest.mark.parametrize("names", [("Bird", "bird"), ("Background",), ("STRASSE", "straße")])
+@pytest.mark.parametrize("names", [("Bird", "bird"), ("STRASSE", "straße")])
 def test_labels_that_differ_in_case_alone(names):
     with pytest.raises(ValueError, match="merge them by a label map. Received: .* and "):
         label_map.check_distinct(names)

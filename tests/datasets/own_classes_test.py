@@ -4,7 +4,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from anchornet_tf.datasets import splits
+from anchornet_tf.datasets import file_sources, splits
 from anchornet_tf.datasets.sources import open_source
 
 
@@ -104,8 +104,11 @@ def test_background_of_another_set(tmp_path):
     _write(mixed / "zebra", 5)
     source = open_source(data, background=f"folder:{mixed}", heldout_fraction=0.0)
     assert source.is_background.sum() == 5 and source.images_per_class() == {"okapi": 20}
-    with pytest.raises(ValueError, match="none of the classes. Received: .* 20 images, all of"):
+    with pytest.raises(ValueError, match="whose images are labelled okapi"):
         open_source(data, background=data, heldout_fraction=0.0)
+    # Only what is trained matters.
+    both = open_source(f"folder:{mixed}", background=f"folder:{mixed / 'zebra'}", classes=["okapi"])
+    assert both.is_background.any()
 
 
 def test_what_classes_are_told_apart_from(tmp_path):
@@ -137,7 +140,7 @@ def test_splits_share_their_columns(tmp_path):
     "rows, message",
     [
         (["000.png,Bird", "001.png,bird"], "upper and lower case.*Received: 'Bird' and 'bird'"),
-        (["000.png,Background", "001.png,bird"], "Received: 'Background' and 'background'"),
+        (["000.png,Background", "001.png,bird"], "rename the label. Received: 'Background'"),
         (["000.png," + "x" * 300], "Received: 300 characters, .*line 2"),
         (["000.png,a;;b"], "not empty. Received: '' at .*line 2"),
     ],
@@ -173,3 +176,27 @@ def test_manifests_in_other_encodings(tmp_path, encoding):
 def test_an_empty_folder(tmp_path):
     with pytest.raises(ValueError, match="must hold images.*Received: .* without any"):
         open_source(f"folder:{tmp_path}")
+
+
+def test_what_is_not_used_is_said(tmp_path, monkeypatch):
+    said = []
+    monkeypatch.setattr(file_sources.logging, "warning", lambda text, *v: said.append(text % v))
+    _write(tmp_path / "okapi", 4)
+    _write(tmp_path, 3)
+    (tmp_path / "__MACOSX").mkdir()
+    source = open_source(f"folder:{tmp_path}", heldout_fraction=0.0)
+    assert source.images_per_class() == {"okapi": 4}
+    assert said == [f"3 images beside the sub-folders of {tmp_path} are not used."]
+
+
+def test_images_deeper_down(tmp_path):
+    _write(tmp_path / "okapi" / "2019", 4)
+    with pytest.raises(ValueError, match="not in folders of its own. Received: .*okapi without"):
+        open_source(f"folder:{tmp_path}")
+
+
+def test_one_image_per_class(tmp_path):
+    _write(tmp_path / "okapi", 1)
+    _write(tmp_path / "yak", 1)
+    with pytest.raises(ValueError, match="two images or more.*Received: no heldout image of"):
+        splits.open_splits(f"folder:{tmp_path}")

@@ -20,7 +20,7 @@ TEXT = documents.text_of("docs/own_classes.md")
 # What makes the commands quick; all else is as it is written.
 QUICK = {
     "trainers.stage1": "--steps=4 --views=1 --num_filters=64 --batch_size=4",
-    "trainers.stage2": "--steps=2 --latent_filters=16 --batch_size=4 --calibration_images=8",
+    "trainers.stage2": "--steps=2 --batch_size=4 --calibration_images=8",
 }
 
 
@@ -70,6 +70,6 @@ def test_the_tutorial(tmp_path):
     assert {"match.png", "across.png", "runs/stage1-all/pictures/giraffe.png"} <= made
     assert "exported/animals/1/saved_model.pb" in made
     joined = anchornet_tf.load(tmp_path / "runs" / "stage2" / "model")
-    assert joined.classes == ("giraffe", "okapi")
+    assert joined.classes == ("giraffe", "okapi") and joined.latent_filters == 64
     added = anchornet_tf.load(tmp_path / "runs" / "voc20-and-mine" / "model")
     assert added.classes[-2:] == ("giraffe", "okapi") and len(added.classes) == 22

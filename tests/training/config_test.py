@@ -4,6 +4,7 @@ import pytest
 
 from anchornet_tf.training import config_file
 from anchornet_tf.training.stage1.config import Stage1Config
+from anchornet_tf.training.stage2.config import Stage2Config
 
 
 @pytest.mark.parametrize(
@@ -11,6 +12,7 @@ from anchornet_tf.training.stage1.config import Stage1Config
     [
         ({"classes": ("cow", "cow")}, "named once. Received: cow, cow"),
         ({"classes": ("cow", " ")}, "and not empty. Received: ''"),
+        ({"classes": ("all", "cow")}, "`all` stands alone, for all classes. Received: all, cow"),
         ({"images_per_class": 0}, "`images_per_class` must be a positive integer. Received: 0"),
         ({"num_filters": 0}, "`num_filters` must be a positive integer. Received: 0"),
         ({"batch_size": 7}, "must be even(.|\n)*Received: 7"),
@@ -52,3 +54,13 @@ def test_a_folder_of_another_run_is_refused(tmp_path):
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(ValueError, match="folder of a stage1 run"):
         config_file.check_same(Stage1Config(), tmp_path)
+
+
+def test_the_descriptor_is_shorter_than_all_filters():
+    config = Stage2Config(banks=("run",))
+    lengths = {64: 32, 128: 64, 576: 256, 1280: 256}
+    assert {filters: config.of_banks(filters).latent_filters for filters in lengths} == lengths
+    given = Stage2Config(banks=("run",), latent_filters=100)
+    assert given.of_banks(128) is given
+    with pytest.raises(ValueError, match="filters of all banks, 64. Received: 100"):
+        given.of_banks(64)

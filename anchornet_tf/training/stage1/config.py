@@ -81,6 +81,10 @@ class Stage1Config:
         classes = tuple(map(normal_form, [classes] if isinstance(classes, str) else classes))
         if len(set(classes)) != len(classes):
             raise ValueError(f"Each class may be named once. Received: {', '.join(classes)}")
+        if ALL in classes and len(classes) > 1:
+            raise ValueError(
+                f"`{ALL}` stands alone, for all classes. Received: {', '.join(classes)}"
+            )
         object.__setattr__(self, "classes", classes)
         check_batches(self, ("num_filters", "steps", "batch_size", "views"))
         numbers = ("learning_rate", "momentum", "weight_decay", "sigma", "seed")

@@ -16,7 +16,7 @@ from anchornet_tf.training.run_folder import RunFolder, check_not_further
 from anchornet_tf.training.stage1 import input as stage1_input
 from anchornet_tf.training.stage1 import overview
 from anchornet_tf.training.stage1 import report as stage1_report
-from anchornet_tf.training.stage1.config import Stage1Config
+from anchornet_tf.training.stage1.config import ALL, Stage1Config
 from anchornet_tf.training.stage1.step import BankTraining
 from anchornet_tf.trunks import pca
 from anchornet_tf.utils.safe_names import safe_name
@@ -53,6 +53,7 @@ def train(
     splits = open_splits(
         config.data,
         background=config.background,
+        classes=None if config.classes == (ALL,) else config.classes,
         label_map=config.label_map,
         heldout_fraction=config.heldout_fraction,
         seed=config.seed,

@@ -17,6 +17,7 @@ GAMMAS = ("softplus", "whitened")
 # As in `anchornet_tf.models.added_classes`.
 ADDED_FILTERS = 16
 ENCODER_STARTS = ("principal", "random")
+LATENT_FILTERS = 256
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +47,12 @@ class Stage2Config:
         "imagenet", "Weights of the trunk: imagenet, or the path of a .npz or .h5 file."
     )
     image_size: int = option(224, "Side of the training images in pixels.")
-    latent_filters: int = option(256, "L, length of the class-agnostic descriptor.")
+    latent_filters: int | None = option(
+        None,
+        f"L, length of the class-agnostic descriptor. Default: {LATENT_FILTERS}, or half of the "
+        "filters of all banks where that is less.",
+        none=0,
+    )
     added_filters: int = option(
         ADDED_FILTERS,
         "With a model among --banks: by how much the descriptor grows for each added class.",
@@ -92,7 +98,9 @@ class Stage2Config:
         object.__setattr__(self, "banks", tuple(self.banks))
         if not self.banks:
             raise ValueError("Expected the folders of stage 1 runs in `banks`. Received: none")
-        check_batches(self, ("latent_filters", "added_filters", "steps", "batch_size", "views"))
+        counts = ("added_filters", "steps", "batch_size", "views")
+        counts += ("latent_filters",) if self.latent_filters is not None else ()
+        check_batches(self, counts)
         numbers = ("learning_rate", "lower_rate", "momentum", "weight_decay", "sigma", "seed")
         numbers += (*BANK_LOSS_WEIGHTS, "weight_reconstruction", "weight_div_encoder")
         check_numbers(self, numbers)
@@ -111,3 +119,24 @@ class Stage2Config:
             raise ValueError(
                 "The PCA is trained with the trunk. Received: freeze_trunk and train_pca together"
             )
+
+    def of_banks(self, filters: int) -> "Stage2Config":
+        """Returns the configuration with the length of the descriptor, unless it was given.
+
+        Args:
+            filters: int, of all banks.
+
+        Raises:
+            ValueError: where the given length is greater than that.
+        """
+        if self.latent_filters is None:
+            # Less than all of them: the layer is there to find what they have in common.
+            return dataclasses.replace(
+                self, latent_filters=min(LATENT_FILTERS, max(filters // 2, 1))
+            )
+        if self.latent_filters > filters:
+            raise ValueError(
+                f"`latent_filters` must be at most the filters of all banks, {filters}. "
+                f"Received: {self.latent_filters}"
+            )
+        return self

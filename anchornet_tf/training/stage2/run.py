@@ -57,22 +57,19 @@ def train(
         BrokenLoss: where a loss becomes NaN.
     """
     where = strategies.make(strategy)
-    config_file.check_same(config, workdir)
     check_not_further(workdir, config.steps)
     model_name, runs = split_model(config.banks)
     banks, projections = read_banks(runs)
+    if model_name is None:
+        config = config.of_banks(sum(bank.arrays["kernel"].shape[-1] for bank in banks))
+    config_file.check_same(config, workdir)
     extension = None
     if model_name is not None:
         extension = open_extension(config, model_name, banks, projections)
-    channels = sum(bank.arrays["kernel"].shape[-1] for bank in banks)
-    if extension is None and config.latent_filters > channels:
-        raise ValueError(
-            f"`latent_filters` must be at most the filters of all banks, {channels}. "
-            f"Received: {config.latent_filters}"
-        )
     splits = open_splits(
         config.data,
         background=config.background,
+        classes=[bank.class_name for bank in banks],
         label_map=config.label_map,
         heldout_fraction=config.heldout_fraction,
         seed=config.seed,
