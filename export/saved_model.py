@@ -20,7 +20,7 @@ from anchornet_tf.command_line import program
 _MODEL = flags.DEFINE_string(
     "model",
     None,
-    "Folder that AnchorNet.save_to_preset wrote, or the name of a preset.",
+    "Folder of a model (RUN/model of a stage 2 run), or the name of a preset.",
     required=True,
 )
 _OUTPUT = flags.DEFINE_string(

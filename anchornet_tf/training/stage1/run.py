@@ -164,7 +164,7 @@ def _report(config, folder, training, extractor, source, columns) -> dict:
             # Too few images to hold one out.
             continue
         summary["classes"][name] = stage1_report.summarise(bank, held_out, column, config.sigma)
-        title = f"{name}: where the filters of its bank fire, held-out images"
+        title = f"{name}: filters that stand out, of {config.num_filters}, on held-out images"
         stage1_report.draw_filters(
             bank, held_out, column, title, folder.path / "pictures" / f"{safe_name(name)}.png"
         )
