@@ -93,3 +93,11 @@ def test_the_identity_has_no_other_strength():
     layer.change_strength(0)
     with pytest.raises(ValueError, match="Received: a map of strength 0, to be changed to 0.25"):
         layer.change_strength(0.25)
+
+
+def test_a_part_is_evened_out_relative_to_the_whole():
+    variance = np.array([8.0, 4.0, 2.0, 0.5, 0.25])
+    whole, part = Equalizer(), Equalizer()
+    whole.fit(np.diag(variance))
+    part.fit(np.diag(variance[3:]), scale=variance.mean())
+    np.testing.assert_allclose(part.matrix, np.asarray(whole.matrix)[3:, 3:], rtol=1e-5, atol=1e-6)
