@@ -186,10 +186,16 @@ def test_automatic_scale_puts_unrelated_cells_at_the_truncation(common):
 
 
 def _deep_pair(depth=160, rank=20, noise=0.02):
-    """Coarse maps of one scene, shifted by a cell of four pixels, in `rank` directions."""
+    """Coarse maps of a scene in `rank` directions, shifted by a cell of four pixels, with noise."""
     scene = _noise(18, 26, depth=rank) @ _noise(rank, depth, depth=1, seed=1)[..., 0]
-    scene += noise * np.sqrt(rank) * _noise(18, 26, depth=depth, seed=2)
-    return [FeatureMap(scene[:, first : first + 24], (72, 96)) for first in (1, 0)]
+    return [
+        FeatureMap(
+            scene[:, first : first + 24]
+            + noise * np.sqrt(rank) * _noise(18, 24, depth=depth, seed=2 + first),
+            (72, 96),
+        )
+        for first in (1, 0)
+    ]
 
 
 def _same(flow, other):
@@ -212,8 +218,9 @@ def test_fewer_dimensions_find_nearly_the_same_flow():
     flow = dsp.DspMatcher(dimensions=20)(*maps)
     assert _same(flow, full) > 0.97
     np.testing.assert_allclose(flow.confidence, full.confidence, atol=0.05)
-    poor = dsp.DspMatcher(dimensions=1)(*maps)
-    assert _same(poor, full) < 0.9
+    # Too few directions show in the distances first: regions still agree on the shift.
+    poor = dsp.DspMatcher(dimensions=5)(*maps)
+    assert np.abs(poor.confidence - full.confidence).max() > 0.3
 
 
 def test_automatic_dimensions_are_for_maps_deeper_than_sift():
@@ -231,7 +238,7 @@ def test_automatic_dimensions_are_for_maps_deeper_than_sift():
 @pytest.mark.parametrize("options", [{"reference": True}, {"feature_scale": "literal"}])
 def test_parity_modes_compare_all_dimensions(options):
     maps = [
-        FeatureMap(250 / np.sqrt(20) * feature_map.values, feature_map.image_size)
+        FeatureMap(6 * feature_map.values, feature_map.image_size)  # Norms around 350.
         for feature_map in _deep_pair(noise=0.5)
     ]
     automatic = dsp.DspMatcher(**options)(*maps)
