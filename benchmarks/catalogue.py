@@ -14,7 +14,7 @@ GROUPS = {
     "matching": ("one_pair", "thousand_pairs", "first_call"),
     "stage1": ("one_step", "twenty_classes"),
     "input_pipeline": ("cached_taps", "live_trunk"),
-    "dsp": ("dsp_20", "dsp_128"),
+    "dsp": ("dsp_20", "dsp_128", "dsp_256"),
     "proposal_flow": ("region_matching", "dense_flow"),
     "nearest": ("nearest_time", "nearest_memory"),
     "saved_model": ("from_bytes",),

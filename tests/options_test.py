@@ -54,6 +54,7 @@ _VALUES = {
     "reference": True,
     "bottom_up": True,
     "max_side": 33,
+    "dimensions": 3,
     "num_proposals": 11,
     "proposal_method": "sliding_window",
     "aspect_filter": False,

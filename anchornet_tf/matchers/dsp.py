@@ -17,6 +17,7 @@ import tensorflow as tf
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.matchers.belief_propagation import propagate_beliefs
 from anchornet_tf.matchers.cells import check_same_depth, flow_from_cells
+from anchornet_tf.matchers.depth_reduction import reduce_depth
 from anchornet_tf.matchers.flow import Flow
 from anchornet_tf.matchers.pixel_descriptors import PixelDescriptors
 from anchornet_tf.matchers.pixel_search import flow_distances, pixel_grid, search_pixels
@@ -32,10 +33,12 @@ from anchornet_tf.matchers.spatial_pyramid import (
 # Constants of the published program. The last two are on the scale of SIFT descriptors.
 SEARCHES = ((20, 4), (4, 1))  # Radius and step in pixels of each pixel search.
 REACH = sum(radius for radius, _ in SEARCHES)  # Pixels by which a match can leave its region's.
-AUTO_SCALE = "auto"
+AUTO = "auto"
 TRUNCATION = 500.0  # Largest distance of two descriptors, and that to anything outside.
 PIXEL_DEFORMATION = 2.5  # Cost of one pixel of departure from the region's displacement.
 
+_AUTO_DIMENSIONS = 64
+_AUTO_MIN_DEPTH = 129  # The published program searches in all of SIFT's 128 dimensions.
 _MIN_SIDE = LEVEL_SIDES[-1]
 _SAMPLE_SIDE = 20  # Pixels along each side that the scale is estimated from.
 _LARGEST_MEDIAN = 0.875
@@ -66,6 +69,11 @@ class DspMatcher:
         bottom_up: bool or None. Whether children send messages to their parents. None means
             `not reference`.
         max_side: int or None. Longest side of the working grid in cells; None for no limit.
+        dimensions: int, `"auto"` or None. Directions in which descriptors are compared. Deeper
+            descriptors are projected onto the principal directions of the two maps before they are
+            scaled, see `reduce_depth`; distances and the confidence are those of the projected
+            descriptors. `"auto"` is 64 for maps deeper than SIFT's 128, and all for others, with
+            `reference`, and for descriptors that are taken as they are. None always compares all.
 
     Example:
 
@@ -77,10 +85,11 @@ class DspMatcher:
 
     def __init__(
         self,
-        feature_scale: float | str | None = AUTO_SCALE,
+        feature_scale: float | str | None = AUTO,
         reference: bool = False,
         bottom_up: bool | None = None,
         max_side: int | None = 640,
+        dimensions: int | str | None = AUTO,
     ):
         self.feature_scale = _check_feature_scale(feature_scale)
         if max_side is not None and (
@@ -93,6 +102,7 @@ class DspMatcher:
         self.reference = reference
         self.bottom_up = bottom_up
         self.max_side = max_side
+        self.dimensions = _check_dimensions(dimensions)
 
     def __call__(self, source: FeatureMap, target: FeatureMap, **_) -> Flow:
         """Returns the flow.
@@ -113,6 +123,7 @@ class DspMatcher:
             feature_scale=self.feature_scale,
             reference=self.reference,
             bottom_up=self.bottom_up,
+            dimensions=self.dimensions,
         )
         positions = np.moveaxis(np.indices(size), 0, -1) + displacement[0].numpy()
         inside = ((positions >= 0) & (positions < target_size)).all(axis=-1)
@@ -140,9 +151,10 @@ def dsp_flow(
     size: tuple[int, int] | tf.Tensor | None = None,
     target_size: tuple[int, int] | tf.Tensor | None = None,
     *,
-    feature_scale: float | str | None = AUTO_SCALE,
+    feature_scale: float | str | None = AUTO,
     reference: bool = False,
     bottom_up: bool | None = None,
+    dimensions: int | str | None = AUTO,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Matches batches of feature maps pixel by pixel.
 
@@ -156,6 +168,7 @@ def dsp_flow(
         feature_scale: `"auto"`, float or None. See `DspMatcher`.
         reference: bool. See `DspMatcher`.
         bottom_up: bool or None. See `DspMatcher`.
+        dimensions: int, `"auto"` or None. See `DspMatcher`.
 
     Returns:
         Tuple of the displacement `(batch, height, width, 2)`, int32 `(dy, dx)` in pixels, and the
@@ -176,7 +189,8 @@ def dsp_flow(
     bottom_up = not reference if bottom_up is None else bottom_up
     size = tf.shape(source)[1:3] if size is None else size
     target_size = tf.shape(target)[1:3] if target_size is None else target_size
-    return _pair_matcher(_check_feature_scale(feature_scale), reference, bottom_up)(
+    feature_scale, dimensions = _check_feature_scale(feature_scale), _check_dimensions(dimensions)
+    return _pair_matcher(feature_scale, reference, bottom_up, dimensions)(
         tf.cast(source, tf.float32),
         tf.cast(target, tf.float32),
         tf.cast(size, tf.int32),
@@ -185,7 +199,12 @@ def dsp_flow(
 
 
 @functools.lru_cache
-def _pair_matcher(feature_scale: float | str | None, reference: bool, bottom_up: bool):
+def _pair_matcher(
+    feature_scale: float | str | None,
+    reference: bool,
+    bottom_up: bool,
+    dimensions: int | str | None,
+):
     """Returns the graph for a set of options: traced once, for maps of any size and depth."""
 
     maps, sizes = tf.TensorSpec((None, None, None, None)), tf.TensorSpec((2,), tf.int32)
@@ -194,10 +213,12 @@ def _pair_matcher(feature_scale: float | str | None, reference: bool, bottom_up:
     def match_pairs(source, target, size, target_size):
         # One pair's matrix products keep all cores busy, and memory stays bounded. The function is
         # mapped over numbers: slices share the memory of the maps, but mapped maps are copied.
+        def match_pair(pair):
+            maps = _reduced(source[pair], target[pair], feature_scale, reference, dimensions)
+            return _match_pair(*maps, size, target_size, feature_scale, reference, bottom_up)
+
         return tf.map_fn(
-            lambda pair: _match_pair(
-                source[pair], target[pair], size, target_size, feature_scale, reference, bottom_up
-            ),
+            match_pair,
             tf.range(tf.shape(source)[0]),
             parallel_iterations=1,
             fn_output_signature=(tf.int32, tf.float32),
@@ -206,8 +227,18 @@ def _pair_matcher(feature_scale: float | str | None, reference: bool, bottom_up:
     return match_pairs
 
 
+def _reduced(source, target, feature_scale, reference, dimensions):
+    """Returns the maps in the dimensions that `DspMatcher` says."""
+    if dimensions == AUTO:
+        if reference or feature_scale is None:
+            return source, target
+        deep = tf.shape(source)[-1] >= _AUTO_MIN_DEPTH
+        dimensions = tf.where(deep, _AUTO_DIMENSIONS, _AUTO_MIN_DEPTH)
+    return (source, target) if dimensions is None else reduce_depth(source, target, dimensions)
+
+
 def _match_pair(source, target, size, target_size, feature_scale, reference, bottom_up):
-    if feature_scale == AUTO_SCALE:
+    if feature_scale == AUTO:
         units = PixelDescriptors(source, size, 1.0), PixelDescriptors(target, target_size, 1.0)
         feature_scale = _scale_to_truncation(*units)
     source = PixelDescriptors(source, size, feature_scale)
@@ -303,11 +334,23 @@ def _some_pixels(descriptors: PixelDescriptors) -> tf.Tensor:
 def _check_feature_scale(feature_scale: float | str | None) -> float | str | None:
     if feature_scale is None or feature_scale == "literal":
         return None
-    if feature_scale == AUTO_SCALE:
-        return AUTO_SCALE
+    if feature_scale == AUTO:
+        return AUTO
     if not isinstance(feature_scale, numbers.Real) or not 0 < feature_scale < math.inf:
         raise ValueError(
             '`feature_scale` must be a positive number, "auto", or None to take features as they '
             f"are. Received: feature_scale={feature_scale!r}"
         )
     return float(feature_scale)
+
+
+def _check_dimensions(dimensions: int | str | None) -> int | str | None:
+    if dimensions is None or dimensions == AUTO:
+        return dimensions
+    # True is an integer to Python.
+    if not isinstance(dimensions, numbers.Integral) or dimensions is True or dimensions < 1:
+        raise ValueError(
+            '`dimensions` must be a positive integer, "auto", or None for all. '
+            f"Received: dimensions={dimensions!r}"
+        )
+    return int(dimensions)

@@ -24,7 +24,9 @@ def test_names_of_groups_and_parts():
         ("nearest", "nearest_time"),
         ("nearest", "nearest_memory"),
     ]
-    with pytest.raises(ValueError, match=r"dsp: dsp_20, dsp_128.* Received: sift, unicorn"):
+    with pytest.raises(
+        ValueError, match=r"dsp: dsp_20, dsp_128, dsp_256.* Received: sift, unicorn"
+    ):
         catalogue.choose(["unicorn", "sift", "dsp"])
 
 

@@ -182,6 +182,100 @@ def test_automatic_scale_puts_unrelated_cells_at_the_truncation(common):
     np.testing.assert_array_equal(dsp.dsp_flow(4 * arrays[0], 4 * arrays[1])[0], flow)
 
 
+# ---- Fewer dimensions. ----
+
+
+def _deep_pair(depth=160, rank=20, noise=0.02):
+    """Coarse maps of a scene in `rank` directions, shifted by a cell of four pixels, with noise."""
+    scene = _noise(18, 26, depth=rank) @ _noise(rank, depth, depth=1, seed=1)[..., 0]
+    return [
+        FeatureMap(
+            scene[:, first : first + 24]
+            + noise * np.sqrt(rank) * _noise(18, 24, depth=depth, seed=2 + first),
+            (72, 96),
+        )
+        for first in (1, 0)
+    ]
+
+
+def _same(flow, other):
+    return (flow.displacement == other.displacement).all(axis=-1).mean()
+
+
+@pytest.mark.parametrize("options", [{}, {"feature_scale": 512}, {"feature_scale": None}])
+def test_as_many_dimensions_as_there_are_change_nothing(options):
+    maps = _map(_noise(24, 30, depth=9)), _map(_noise(28, 26, depth=9, seed=1))
+    expected = dsp.DspMatcher(dimensions=None, **options)(*maps)
+    for dimensions in (9, 10, "auto"):
+        flow = dsp.DspMatcher(dimensions=dimensions, **options)(*maps)
+        np.testing.assert_array_equal(flow.displacement, expected.displacement)
+        np.testing.assert_array_equal(flow.confidence, expected.confidence)
+
+
+def test_fewer_dimensions_find_nearly_the_same_flow():
+    maps = _deep_pair()
+    full = dsp.DspMatcher(dimensions=None)(*maps)
+    flow = dsp.DspMatcher(dimensions=20)(*maps)
+    assert _same(flow, full) > 0.97
+    np.testing.assert_allclose(flow.confidence, full.confidence, atol=0.05)
+    # Too few directions show in the distances first: regions still agree on the shift.
+    poor = dsp.DspMatcher(dimensions=5)(*maps)
+    assert np.abs(poor.confidence - full.confidence).max() > 0.3
+
+
+def test_automatic_dimensions_are_for_maps_deeper_than_sift():
+    for depth, reduced in ((128, False), (129, True)):
+        # Noise in all directions shows whether some of them were left out.
+        maps = _deep_pair(depth=depth, noise=0.5)
+        automatic = dsp.DspMatcher()(*maps)
+        expected = dsp.DspMatcher(dimensions=64 if reduced else None)(*maps)
+        np.testing.assert_array_equal(automatic.displacement, expected.displacement)
+        np.testing.assert_array_equal(automatic.confidence, expected.confidence)
+        other = dsp.DspMatcher(dimensions=None if reduced else 64)(*maps)
+        assert (automatic.confidence != other.confidence).any()
+
+
+@pytest.mark.parametrize("options", [{"reference": True}, {"feature_scale": "literal"}])
+def test_parity_modes_compare_all_dimensions(options):
+    maps = [
+        FeatureMap(6 * feature_map.values, feature_map.image_size)  # Norms around 350.
+        for feature_map in _deep_pair(noise=0.5)
+    ]
+    automatic = dsp.DspMatcher(**options)(*maps)
+    expected = dsp.DspMatcher(dimensions=None, **options)(*maps)
+    np.testing.assert_array_equal(automatic.displacement, expected.displacement)
+    np.testing.assert_array_equal(automatic.confidence, expected.confidence)
+    reduced = dsp.DspMatcher(dimensions=64, **options)(*maps)
+    assert (automatic.confidence != reduced.confidence).any()
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0])
+def test_constant_deep_maps(value):
+    constant = FeatureMap(np.full((5, 6, 160), value), (24, 30))
+    flow = dsp.DspMatcher()(constant, constant)
+    assert not flow.displacement.any()
+    assert np.isfinite(flow.confidence).all()
+    other = dsp.DspMatcher()(constant, FeatureMap(_noise(7, 3, depth=160), (30, 20)))
+    assert np.isfinite(other.displacement).all()
+    assert np.isfinite(other.confidence).all()
+
+
+@pytest.mark.parametrize(("size", "target_size"), [((4, 4), (5, 300)), ((1, 1), (3, 9))])
+def test_very_small_deep_maps(size, target_size):
+    # Fewer cells than dimensions.
+    source = FeatureMap(_noise(2, 2, depth=160), size)
+    target = FeatureMap(_noise(1, 3, depth=160, seed=1), target_size)
+    flow = dsp.DspMatcher()(source, target)
+    assert flow.shape == size and np.isfinite(flow.displacement).all()
+    assert (flow.target_positions() <= np.subtract(target_size, 1)).all()
+
+
+@pytest.mark.parametrize("value", [0, -3, 7.5, "all", True])
+def test_bad_dimensions(value):
+    with pytest.raises(ValueError, match="`dimensions` must be a positive integer.*Received"):
+        dsp.DspMatcher(dimensions=value)
+
+
 # ---- Properties. ----
 
 
