@@ -25,7 +25,9 @@ QUICK = {
 
 
 def _commands() -> list[list[str]]:
-    lines = "\n".join(documents.blocks(TEXT)).replace("\\\n", " ").splitlines()
+    # What follows are measurements on data that is not here.
+    steps = TEXT.split("\n## Background")[0]
+    lines = "\n".join(documents.blocks(steps)).replace("\\\n", " ").splitlines()
     return [shlex.split(line)[2:] for line in lines if line.startswith("python -m ")]
 
 
