@@ -257,7 +257,8 @@ def test_images_of_any_shape_and_format(tmp_path, augment):
         PIL.Image.new("RGB", (width, height), (100, 100, 100)).save(paths[-1])
     labels = np.zeros((len(paths), 20), bool)
     labels[::2, BIRD] = True
-    source = ImageSource("files", tuple(paths), labels, tuple(paths), FileReader(paths))
+    names, paths = tuple(CLASSES), tuple(paths)
+    source = ImageSource("files", names, paths, labels, paths, FileReader(paths))
     batches, _ = _batches(source, [BIRD], augment=augment, batch_size=8, num_steps=4)
     for batch in batches:
         assert batch["image"].shape == (8, 8, 8, 3) and np.isfinite(batch["image"]).all()
