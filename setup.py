@@ -26,11 +26,15 @@ EXTRAS = {
     "hub": ["tensorflow-hub>=0.16.1", "tf-keras>=2.21"],
     "serving": ["tensorflow-serving-api>=2.21", "grpcio>=1.66", "requests>=2.32"],
     "proposals": ["opencv-contrib-python-headless>=4.10"],
+    # Reads videos, for `python -m anchornet_tf.transfer`.
+    "video": ["opencv-contrib-python-headless>=4.10"],
     "dev": [
         "opencv-contrib-python-headless>=4.10",
         # Independent consumers of what is exported, for the tests.
         "openvino>=2025.0",
         "ovmsclient>=2023.1",
+        # What people's tools read annotations with.
+        "pycocotools>=2.0.8",
         "pytest>=8",
         "pytest-timeout>=2.3",
         "pyyaml>=6",

@@ -30,6 +30,8 @@ _FLAT_LEVELS, _FLAT_SHARE = 3.0, 0.08
 _NEIGHBOURHOOD_SHARE = 0.002  # Of the long side: the standard deviation of a Gaussian.
 _MATCH_REACH = 4  # A match need not be exact: something to see not far from it is enough.
 _SMALLER_FIELDS = 0.8
+# Matches of this probability are more likely right than not.
+SURE = 0.5
 
 
 def plot_matches(
@@ -64,6 +66,7 @@ def plot_matches(
     canvas, shift = _side_by_side(source, target)
     figure, [axes] = _figure(1, canvas.shape[0] / canvas.shape[1], width=2 * _PANEL_INCHES)
     _draw_matches(axes, canvas, *ends, shift)
+    axes.set_title(_how_many_sure(ends, small))
     return figure
 
 
@@ -130,6 +133,7 @@ def plot_summary(
     for panel in axes.values():
         panel.set_axis_off()
     _draw_matches(axes["matches"], canvas, *ends, shift)
+    axes["matches"].set_title(_how_many_sure(ends, small))
     warped = small.warp(target, fill=_BACKGROUND)
     overlaid = (source.astype(np.uint16) + warped) // 2
     for panel, title, image in (
@@ -214,6 +218,7 @@ def choose_points(
     The image is cut into about twice as many fields as points; of the surest pixels of all fields
     the surer half is taken. Where images are given, a point counts only if there is something to
     see around it and around its match: a line from one empty background to another says nothing.
+    Of a flow with probabilities, points that are more likely right than not come before all others.
     The fields become smaller then, so that an object gets the lines that its background does not.
 
     Args:
@@ -240,6 +245,10 @@ def choose_points(
         counts = counts & _textured(source)
     if target is not None:
         counts = counts & small.transfer_mask(_textured(target, _MATCH_REACH))
+    sure = counts & (small.confidence >= SURE)
+    if flow.has_probabilities and sure.any():
+        # A few sure lines tell more than many unsure ones beside them.
+        counts = sure
     chosen = _surest_of_fields(np.where(counts, small.confidence, -np.inf), num_points)
     return rescaled_points(chosen, small.shape, flow.shape)
 
@@ -356,9 +365,20 @@ def _draw_matches(axes, canvas, points, moved, shift):
     axes.set_ylim(canvas.shape[0] - 0.5, -0.5)
 
 
+def _how_many_sure(ends, flow) -> str:
+    """Says how many of the drawn matches are sure, and what that means."""
+    points = ends[0]
+    if not flow.has_probabilities or not len(points):
+        return f"{len(points)} matches"
+    _, confidence = flow.transfer_with_confidence(points, outside="nearest")
+    sure = int((confidence >= SURE).sum())
+    return f"{len(points)} matches, {sure} of them more likely right than not"
+
+
 def _draw_confidence(figure, axes, flow):
-    drawn = axes.imshow(np.where(flow.valid, flow.confidence, np.nan), cmap="viridis")
-    axes.set_title("confidence")
+    limits = {"vmin": 0, "vmax": 1} if flow.has_probabilities else {}
+    drawn = axes.imshow(np.where(flow.valid, flow.confidence, np.nan), cmap="viridis", **limits)
+    axes.set_title("probability that a match is right" if limits else "confidence")
     figure.colorbar(drawn, ax=axes, fraction=0.046)
 
 

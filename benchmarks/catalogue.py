@@ -12,6 +12,7 @@ from benchmarks.settings import Settings
 GROUPS = {
     "features": ("all_class_features", "class_features", "one_image", "xla"),
     "matching": ("one_pair", "thousand_pairs", "first_call"),
+    "transfer": ("carried_points",),
     "stage1": ("one_step", "twenty_classes"),
     "input_pipeline": ("cached_taps", "live_trunk"),
     "dsp": ("dsp_20", "dsp_128", "dsp_256"),

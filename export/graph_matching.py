@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from anchornet_tf.matchers.confidence import Confidence
+from anchornet_tf.matchers.evidence import GRID
 from anchornet_tf.matchers.hough import HoughMatcher, hough_cells
 from anchornet_tf.matchers.nearest import nearest_cells
 
@@ -16,7 +18,7 @@ class GridFlow(NamedTuple):
 
     Attributes:
         displacement: float32 `(batch, rows, columns, 2)`: (dy, dx) in pixels.
-        confidence: float32 `(batch, rows, columns)`.
+        confidence: float32 `(batch, rows, columns)`: the probability that a match is right.
         source_size: int32 `(2,)`: height and width of the source images.
         target_size: int32 `(2,)`: height and width of the target images.
     """
@@ -33,6 +35,7 @@ def match_images(
     target: tf.Tensor,
     image_size: tuple[int, int],
     matcher: str = "nearest",
+    confidence: Confidence | None = None,
 ) -> GridFlow:
     """Matches images pair by pair.
 
@@ -42,6 +45,7 @@ def match_images(
         target: float images `(batch, target height, target width, 3)`.
         image_size: (height, width) that images are resized to for `describe`.
         matcher: one of `MATCHERS`, with its default options.
+        confidence: what turns scores into probabilities, as in `Matcher`; None to leave them.
 
     Raises:
         ValueError: for another matcher.
@@ -52,18 +56,21 @@ def match_images(
     source_cells, target_cells = tf.split(describe(tf.concat(resized, axis=0)), 2)
     if matcher == "hough":
         defaults = HoughMatcher()
-        positions, confidence = hough_cells(source_cells, target_cells, **defaults.options())
+        positions, sure, own = hough_cells(source_cells, target_cells, **defaults.options())
         target_grid = tf.constant(defaults.grid_size)
     else:
-        positions, confidence, _ = nearest_cells(source_cells, target_cells)
-        target_grid = tf.shape(target_cells)[1:3]
+        positions, sure, _ = nearest_cells(source_cells, target_cells)
+        own, target_grid = None, tf.shape(target_cells)[1:3]
+    if confidence is not None and matcher in confidence.calibrations:
+        places = _centers(positions, target_grid, tf.constant(GRID))
+        sure = confidence.probabilities(matcher, source_cells, target_cells, places, sure, own)
     source_size, target_size = tf.shape(source)[1:3], tf.shape(target)[1:3]
     # In double precision, as NumPy does it: positions of thousands of pixels would lose digits.
     pixels = _centers(tf.cast(positions, tf.float64), target_grid, target_size)
     rows, columns = (tf.range(side) for side in tf.unstack(tf.shape(positions)[1:3]))
     cells = tf.stack(tf.meshgrid(rows, columns, indexing="ij"), axis=-1)  # (rows, columns, 2)
     origin = _centers(tf.cast(cells, tf.float64), tf.shape(positions)[1:3], source_size)
-    return GridFlow(tf.cast(pixels - origin, tf.float32), confidence, source_size, target_size)
+    return GridFlow(tf.cast(pixels - origin, tf.float32), sure, source_size, target_size)
 
 
 def check_matcher(matcher: str) -> str:

@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from anchornet_tf.layers.anchor_bank import factored_convolution
 from anchornet_tf.losses.diversity import filter_diversity_loss
+from anchornet_tf.matchers.confidence import confidence_of
 from anchornet_tf.models import folding
 from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.trunks.backbone import MINIMUM_SIZE
@@ -56,6 +57,7 @@ class Servable(tf.train.Checkpoint):
         size = model.image_size
         self._size = (size, size) if isinstance(size, int) else tuple(size)
         self._matcher = graph_matching.check_matcher(matcher)
+        self._confidence = confidence_of(model, "auto")
         self._names = model.classes
         self.variables = [variable.value for variable in model.variables]
         self.trainable_variables = [variable.value for variable in model.trainable_variables]
@@ -168,7 +170,7 @@ class Servable(tf.train.Checkpoint):
 
         Returns:
             dict of `flow`, `(batch, height, width, 2)`, (dy, dx) in pixels, and `confidence`,
-            `(batch, height, width)`.
+            `(batch, height, width)`, the probability that a match is right.
         """
         flow, confidence = graph_matching.spread(self._matched(inputs))
         return {"flow": flow, "confidence": confidence}
@@ -194,7 +196,7 @@ class Servable(tf.train.Checkpoint):
             _checked(inputs[name], minimum=2, keep_bytes=True) for name in ("source", "target")
         )
         return graph_matching.match_images(
-            self._describe, source, target, self._size, self._matcher
+            self._describe, source, target, self._size, self._matcher, self._confidence
         )
 
     def signatures(self) -> dict:

@@ -1,6 +1,6 @@
 """Descriptors that a network computes on a regular grid of each image."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -25,6 +25,9 @@ class DeepDescriptor:
         blur: float. Standard deviation, in cells, of a Gaussian that smooths the maps; 0 for none,
             as in the paper. A blur of one cell makes nearest neighbours more reliable, above all
             those of the hypercolumn.
+        confidence: What `Matcher` needs to tell how sure matches of these descriptors are: the
+            contents of a file that `trainers.fit_confidence` wrote. None for what was fitted to
+            the hypercolumn.
 
     Raises:
         ValueError: If a number is out of range.
@@ -48,6 +51,7 @@ class DeepDescriptor:
         image_size: int | tuple[int, int] | None = 224,
         batch_size: int = 8,
         blur: float = 0.0,
+        confidence: Mapping | None = None,
     ):
         if not callable(network):
             raise ValueError(f"Expected a callable network. Received: network={network!r}")
@@ -59,6 +63,7 @@ class DeepDescriptor:
         self.image_size = _checked_size(image_size)
         self.batch_size = batch_size
         self.blur = float(blur)
+        self.confidence = confidence
         signature = [tf.TensorSpec((None, None, None, 3), tf.float32)]
         self._compute = tf.function(self._maps, input_signature=signature)
 

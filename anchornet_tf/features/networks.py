@@ -5,6 +5,7 @@ import os
 import pathlib
 
 from anchornet_tf.features.deep import DeepDescriptor
+from anchornet_tf.features.shipped_confidence import shipped_confidence
 from anchornet_tf.layers import hypercolumn
 from anchornet_tf.layers.anchor_bank import AnchorBank
 from anchornet_tf.models import folding, presets
@@ -40,8 +41,9 @@ def class_agnostic(
     Raises:
         ValueError: If there is no such model, or a number is out of range.
     """
-    network = folding.features_function(_model(model, equalization), fixed=_is_ours(model))
-    return DeepDescriptor(network, image_size, batch_size, blur)
+    loaded = _model(model, equalization)
+    network = folding.features_function(loaded, fixed=_is_ours(model))
+    return DeepDescriptor(network, image_size, batch_size, blur, loaded.confidence)
 
 
 def of_one_class(
@@ -97,7 +99,8 @@ def of_one_class(
         def network(images):
             return responses(extractor.taps(images))
 
-    return DeepDescriptor(network, image_size, batch_size, blur)
+    confidence = shipped_confidence("anchornet-class")
+    return DeepDescriptor(network, image_size, batch_size, blur, confidence)
 
 
 def residual_hypercolumn(
@@ -117,7 +120,11 @@ def residual_hypercolumn(
     """
     taps = (extractor or _default_extractor()).taps
     return DeepDescriptor(
-        lambda images: hypercolumn.stack(taps(images)), image_size, batch_size, blur
+        lambda images: hypercolumn.stack(taps(images)),
+        image_size,
+        batch_size,
+        blur,
+        shipped_confidence("hc"),
     )
 
 

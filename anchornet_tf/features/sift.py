@@ -14,6 +14,7 @@ import numpy as np
 from scipy import ndimage
 
 from anchornet_tf.features.feature_map import FeatureMap, cell_centers
+from anchornet_tf.features.shipped_confidence import shipped_confidence
 
 NUM_BINS = 4  # Spatial bins along each side.
 NUM_ORIENTATIONS = 8
@@ -51,6 +52,7 @@ class SiftDescriptor:
 
     def __init__(self, step: int = 1, bin_size: int = 4, window: str = "flat", padded: bool = True):
         _check_options(step, bin_size, window)
+        self.confidence = shipped_confidence("sift")
         self.step = step
         self.bin_size = bin_size
         self.window = window

@@ -1,10 +1,14 @@
 """What matchers of grid cells share: checks, and the way from matched cells to a flow."""
 
+import math
+
 import numpy as np
 import tensorflow as tf
 
 from anchornet_tf.features.feature_map import FeatureMap, cell_centers, check_size
 from anchornet_tf.matchers.flow import Flow
+
+_EPSILON = 1e-6
 
 
 def grid_pair(grid_size: int | tuple[int, int]) -> tuple[int, int]:
@@ -48,6 +52,15 @@ def flow_from_cells(
     columns = cell_centers(positions.shape[1], source_size[1])
     origin = np.stack(np.meshgrid(rows, columns, indexing="ij"), axis=-1)
     return Flow.from_grid(pixels - origin, source_size, target_size, **options)
+
+
+def unit_cells(values: tf.Tensor, grid_size: tuple[int, int]) -> tf.Tensor:
+    """Resamples maps `(batch, height, width, depth)` to unit vectors `(batch, cells, depth)`."""
+    # Unit length first: otherwise the strongest of the averaged cells drowns the others.
+    values = tf.math.l2_normalize(values, axis=-1, epsilon=_EPSILON**2)
+    values = tf.image.resize(values, grid_size, antialias=True)
+    values = tf.math.l2_normalize(values, axis=-1, epsilon=_EPSILON**2)
+    return tf.reshape(values, (tf.shape(values)[0], math.prod(grid_size), tf.shape(values)[-1]))
 
 
 def unravel(index: tf.Tensor, width) -> tf.Tensor:

@@ -83,6 +83,8 @@ class DspMatcher:
     ```
     """
 
+    name = "dsp"
+
     def __init__(
         self,
         feature_scale: float | str | None = AUTO,

@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from anchornet_tf.features.feature_map import check_size
+from anchornet_tf.features.feature_map import cell_centers, check_size
 from anchornet_tf.matchers import flow_file, flow_sampling
 from anchornet_tf.matchers.flow_values import (
     DenseValues,
@@ -33,8 +33,13 @@ class Flow:
         target_size: `(height, width)` of the target image in pixels.
         valid: bool array `(height, width)`: where the matcher stands by its answer. None means
             everywhere.
-        confidence: float array `(height, width)`; the higher the surer, on the matcher's own
-            scale. None means one everywhere.
+        confidence: float array `(height, width)`; the higher the surer. A `Matcher` gives the
+            probability that a match is right, see `with_confidence`; a matcher of feature maps
+            called by itself gives scores on its own scale. None means one everywhere.
+
+    Attributes:
+        evidence: What else the matcher knows about each cell of its grid, `(rows, columns, k)`, for
+            `anchornet_tf.matchers.confidence`; None for nothing.
 
     Raises:
         ValueError: If shapes disagree, or a displacement is not finite where the flow is valid.
@@ -48,7 +53,9 @@ class Flow:
         confidence: np.ndarray | None = None,
     ):
         self._values = DenseValues.checked(displacement, target_size, valid, confidence)
+        self._scored: DenseValues | GridValues | None = None
         self._pixels: PixelValues | None = None
+        self.evidence: np.ndarray | None = None
 
     @classmethod
     def from_grid(
@@ -83,9 +90,12 @@ class Flow:
         return cls._of_values(GridValues(cells, size, check_interpolation(interpolation)))
 
     @classmethod
-    def _of_values(cls, values: DenseValues | GridValues) -> "Flow":
+    def _of_values(
+        cls, values: DenseValues | GridValues, scored: DenseValues | GridValues | None = None
+    ) -> "Flow":
         flow = cls.__new__(cls)
-        flow._values, flow._pixels = values, None
+        flow._values, flow._scored, flow._pixels = values, scored, None
+        flow.evidence = None
         return flow
 
     def __repr__(self) -> str:
@@ -113,8 +123,74 @@ class Flow:
 
     @property
     def confidence(self) -> np.ndarray:
-        """float32 `(height, width)`: the higher the surer."""
+        """float32 `(height, width)`: how sure the match of each pixel is.
+
+        In a flow that a `Matcher` made, it is the probability that the match lies within a tenth of
+        the object's size of the right place.
+        """
         return self._all_pixels().confidence
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the confidence is a probability, and `scores` are something else."""
+        return self._scored is not None
+
+    @property
+    def scores(self) -> np.ndarray:
+        """float32 `(height, width)`: the matcher's own scores, before they became probabilities."""
+        return self.confidence if self._scored is None else self.with_scores().confidence
+
+    def with_scores(self) -> "Flow":
+        """Returns the same flow with the matcher's own scores as its confidence."""
+        return self if self._scored is None else self._of_values(self._scored)
+
+    def with_confidence(self, confidence: np.ndarray) -> "Flow":
+        """Returns the same flow with another confidence; the present one is kept as `scores`.
+
+        Args:
+            confidence: float array `(rows, columns)` on any grid that covers the source image, as
+                that of a `FeatureMap` does.
+
+        Raises:
+            ValueError: If it is no finite array of two axes.
+        """
+        confidence = np.asarray(confidence, np.float32)
+        if confidence.ndim != 2 or not confidence.size or not np.isfinite(confidence).all():
+            raise ValueError(
+                "`confidence` must be a finite array of shape (rows, columns). "
+                f"Received: confidence.shape={confidence.shape}"
+            )
+        return self._of_values(
+            self._values.with_confidence(confidence), self._scored or self._values
+        )
+
+    def cells(self, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Reads the flow on a grid that covers the source image: its own one, unless that is fine.
+
+        Args:
+            most: int. The most rows and columns of the grid. A flow with more cells, or of pixels,
+                is read at `most` // 4 rows and columns.
+
+        Returns:
+            Positions `(rows, columns, 2)` of (y, x) in pixels of the target, validity
+            `(rows, columns)` and confidence `(rows, columns)`.
+        """
+        values = self._values
+        if isinstance(values, GridValues) and max(values.cells.size) <= most:
+            found, grid = values.cells.rows(slice(None)), values.cells.size
+            centers = [cell_centers(*sides) for sides in zip(grid, self.shape, strict=True)]
+        else:
+            grid = [min(most // 4, side) for side in self.shape]
+            # The pixels at the centres of the cells.
+            centers = [
+                np.floor(cell_centers(*sides) + 0.5).astype(np.int64)
+                for sides in zip(grid, self.shape, strict=True)
+            ]
+            rows, columns = np.meshgrid(*centers, indexing="ij")
+            found = values.at(rows.ravel(), columns.ravel())
+            found = PixelValues(*(part.reshape(*grid, *part.shape[1:]) for part in found))
+        origin = np.stack(np.meshgrid(*centers, indexing="ij"), axis=-1)
+        return origin + found.displacement, found.valid, found.confidence
 
     def resized(self, source_size: tuple[int, int], target_size: tuple[int, int]) -> "Flow":
         """Returns the same flow between images of other sizes.
@@ -131,12 +207,11 @@ class Flow:
         target_size = check_size(target_size, "target_size")
         if (source_size, target_size) == (self.shape, self.target_size):
             return self
-        values = self._values
-        if isinstance(values, DenseValues):
-            values = GridValues(values, self.shape, "nearest", clamped=False)
-        elif values.cells.size == values.size:
-            values = dataclasses.replace(values, interpolation="nearest")
-        return self._of_values(values.resized(source_size, target_size))
+        values, scored = (
+            None if values is None else _resized(values, source_size, target_size)
+            for values in (self._values, self._scored)
+        )
+        return self._of_values(values, scored)
 
     def target_positions(self) -> np.ndarray:
         """Returns where each source pixel lands: `(height, width, 2)` of target `(y, x)`."""
@@ -172,6 +247,24 @@ class Flow:
             ValueError: If `points` has another shape or holds NaN, `outside` is unknown, or a
                 point lies off the image and `outside` is `"error"`.
         """
+        return self.transfer_with_confidence(points, rounded, outside)[0]
+
+    def transfer_with_confidence(
+        self, points: np.ndarray, rounded: bool = False, outside: str = "error"
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Carries points as `transfer_points` does, and says how sure each match is.
+
+        Args:
+            points: As in `transfer_points`.
+            rounded: As in `transfer_points`.
+            outside: As in `transfer_points`.
+
+        Returns:
+            float32 points `(n, 2)` and confidences `(n,)`; 0 where the flow is not valid.
+
+        Raises:
+            ValueError: As in `transfer_points`.
+        """
         points = _check_points(points)
         if outside not in ("error", "nan", "nearest"):
             raise ValueError(
@@ -185,12 +278,12 @@ class Flow:
         if rounded:
             reading = flow_sampling.round_half_up(reading)
         read = flow_sampling.read_valid(self._values, *reading.T[::-1])
-        known = read[:, 2] > 0
+        known = read[:, 3] > 0
         if outside == "nan":
             known &= inside
-        vectors = read[:, 1::-1] / np.where(known, read[:, 2], 1)[:, np.newaxis]  # (dx, dy)
-        moved = np.where(known[:, np.newaxis], points + vectors, np.nan)
-        return moved.astype(np.float32)
+        read = read[:, :3] / np.where(known, read[:, 3], 1)[:, np.newaxis]
+        moved = np.where(known[:, np.newaxis], points + read[:, 1::-1], np.nan)  # (x, y)
+        return moved.astype(np.float32), np.where(known, read[:, 2], 0).astype(np.float32)
 
     def warp(self, target_image: np.ndarray, fill: float = 0) -> np.ndarray:
         """Pulls the target image into the frame of the source image (bilinear).
@@ -248,17 +341,18 @@ class Flow:
     def save(self, path: str | os.PathLike) -> None:
         """Writes the flow to `path` as a compressed NumPy archive (.npz).
 
-        The archive holds `displacement`, `valid` and `confidence` of every pixel, and
+        The archive holds `displacement`, `valid`, `confidence` and `scores` of every pixel, and
         `target_size`. A flow of more than 4,194,304 pixels that comes from a grid is written as its
         cells instead, under other names; `load` knows both.
         """
-        values = self._values
+        values, scores = self._values, None if self._scored is None else self._scored.scores()
         if isinstance(values, GridValues) and math.prod(self.shape) <= _MOST_PIXELS_WRITTEN:
             pixels = self._all_pixels()
             values = DenseValues.checked(
                 pixels.displacement, self.target_size, pixels.valid, pixels.confidence
             )
-        flow_file.write(path, values)
+            scores = None if scores is None else self.scores
+        flow_file.write(path, values, scores)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "Flow":
@@ -268,7 +362,8 @@ class Flow:
             FileNotFoundError: If there is no such file.
             ValueError: If the file does not hold a flow.
         """
-        return cls._of_values(flow_file.read(path))
+        values, scores = flow_file.read(path)
+        return cls._of_values(values, None if scores is None else values.with_confidence(scores))
 
     def _all_pixels(self) -> PixelValues:
         if isinstance(self._values, DenseValues):
@@ -299,6 +394,14 @@ class Flow:
                 f"without a third axis. Received: {name}.shape={array.shape}"
             )
         return array
+
+
+def _resized(values, source_size, target_size) -> GridValues:
+    if isinstance(values, DenseValues):
+        values = GridValues(values, values.size, "nearest", clamped=False)
+    elif values.cells.size == values.size:
+        values = dataclasses.replace(values, interpolation="nearest")
+    return values.resized(source_size, target_size)
 
 
 def check_interpolation(interpolation: str) -> str:

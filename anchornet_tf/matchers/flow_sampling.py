@@ -56,7 +56,8 @@ def read_valid(values: DenseValues | GridValues, rows: np.ndarray, columns: np.n
     """Reads flows bilinearly at n positions inside the image; invalid pixels count as zero.
 
     Returns:
-        `(n, 3)`: dy and dx of the valid pixels around, times their weight, and that weight.
+        `(n, 4)`: dy, dx and confidence of the valid pixels around, times their weight, and that
+        weight.
     """
     height, width = values.size
     top, left = np.floor(rows).astype(np.int64), np.floor(columns).astype(np.int64)
@@ -65,7 +66,8 @@ def read_valid(values: DenseValues | GridValues, rows: np.ndarray, columns: np.n
         np.concatenate([top, top, bottom, bottom]), np.tile(np.concatenate([left, right]), 2)
     )
     weights = found.valid.astype(np.float32)[:, np.newaxis]
-    corners = np.concatenate([found.displacement * weights, weights], axis=-1)
+    vectors = np.concatenate([found.displacement, found.confidence[:, np.newaxis]], axis=-1)
+    corners = np.concatenate([vectors * weights, weights], axis=-1)
     upper_left, upper_right, lower_left, lower_right = np.split(corners, 4)
     down, across = (rows - top)[:, np.newaxis], (columns - left)[:, np.newaxis]  # (n, 1)
     upper = upper_left * (1 - across) + upper_right * across

@@ -11,7 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from anchornet_tf.features.feature_map import cell_centers, check_size, interpolation_matrix
+from anchornet_tf.features.feature_map import (
+    cell_centers,
+    check_size,
+    interpolation_matrix,
+    resize_bilinear,
+)
 
 PIXELS_AT_ONCE = 2**19
 
@@ -97,6 +102,16 @@ class DenseValues:
         """`(height, width)` of the source image."""
         return self.valid.shape
 
+    def scores(self) -> np.ndarray:
+        """The confidence where it is known: at every pixel."""
+        return self.confidence
+
+    def with_confidence(self, confidence: np.ndarray) -> "DenseValues":
+        """Returns the same flow with the confidence of a `(rows, columns)` grid over the image."""
+        if confidence.shape != self.size:
+            confidence = resize_bilinear(confidence[..., np.newaxis], self.size)[..., 0]
+        return dataclasses.replace(self, confidence=confidence)
+
     def rows(self, rows: np.ndarray | slice) -> PixelValues:
         """Returns the values of whole rows of pixels."""
         return PixelValues(self.displacement[rows], self.valid[rows], self.confidence[rows])
@@ -127,6 +142,14 @@ class GridValues:
     def target_size(self) -> tuple[int, int]:
         """`(height, width)` of the target image."""
         return self.cells.target_size
+
+    def scores(self) -> np.ndarray:
+        """The confidence where it is known: at every cell."""
+        return self.cells.confidence
+
+    def with_confidence(self, confidence: np.ndarray) -> "GridValues":
+        """Returns the same flow with the confidence of a `(rows, columns)` grid over the image."""
+        return dataclasses.replace(self, cells=self.cells.with_confidence(confidence))
 
     def rows(self, rows: np.ndarray | slice) -> PixelValues:
         """Returns the values of whole rows of pixels."""

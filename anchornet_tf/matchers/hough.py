@@ -7,6 +7,7 @@ nearby, says how much.
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -17,15 +18,21 @@ from anchornet_tf.matchers.cells import (
     flow_from_cells,
     grid_pair,
     same_place,
+    unit_cells,
     unravel,
 )
+from anchornet_tf.matchers.evidence import log_odds
 from anchornet_tf.matchers.flow import Flow
 
 # The read-out averages positions around the best cell, weighted by their confidence relative to it,
 # raised to this power: enough for fractions of a cell, too little to blur two parts into one.
 _READOUT_RADIUS = 2
 _READOUT_POWER = 4
-_EPSILON = 1e-6
+# Places within so many cells are the same, closely or widely seen.
+_SAME_PLACE = (1.5, 3.0)
+_SMALLEST = 1e-6
+# What the votes tell about a match beside their sum, see `anchornet_tf.matchers.evidence`.
+EVIDENCE = ("vote_share", "wide_vote_share", "rival_votes", "vote_return_distance", "vote_lead")
 
 
 class HoughMatcher:
@@ -48,6 +55,7 @@ class HoughMatcher:
         ValueError: If an argument is out of range.
     """
 
+    name = "hough"
     # The images' sizes are all that it needs of them, see `Matcher`.
     on_grid = True
 
@@ -89,19 +97,34 @@ class HoughMatcher:
         Raises:
             ValueError: If the maps differ in depth.
         """
-        check_same_depth(source, target)
-        positions, confidence = hough_cells(
-            tf.constant(source.values)[tf.newaxis],
-            tf.constant(target.values)[tf.newaxis],
+        return self.match_batch([source], [target])[0]
+
+    def match_batch(
+        self, sources: Sequence[FeatureMap], targets: Sequence[FeatureMap]
+    ) -> list[Flow]:
+        """Matches several pairs at once; maps of one side must have one grid.
+
+        Raises:
+            ValueError: If the maps differ in depth.
+        """
+        for source, target in zip(sources, targets, strict=True):
+            check_same_depth(source, target)
+        positions, confidence, evidence = hough_cells(
+            tf.stack([source.values for source in sources]),
+            tf.stack([target.values for target in targets]),
             **self.options(),
         )
-        return flow_from_cells(
-            positions[0].numpy(),
-            self.grid_size,
-            source.image_size,
-            target.image_size,
-            confidence=confidence[0].numpy(),
-        )
+        flows = [
+            flow_from_cells(
+                found, self.grid_size, source.image_size, target.image_size, confidence=sure
+            )
+            for found, sure, source, target in zip(
+                positions.numpy(), confidence.numpy(), sources, targets, strict=True
+            )
+        ]
+        for flow, known in zip(flows, evidence.numpy(), strict=True):
+            flow.evidence = known
+        return flows
 
 
 @tf.function(reduce_retracing=True)
@@ -114,7 +137,7 @@ def hough_cells(
     scales: tuple[float, ...] = (1.0,),
     neighborhood: float = 5.0,
     locality: float = 2.0,
-) -> tuple[tf.Tensor, tf.Tensor]:
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Matches batches of maps; see `HoughMatcher` for the options.
 
     Cells without any likeness (a constant image) match the same place with confidence zero.
@@ -130,11 +153,15 @@ def hough_cells(
         locality: float.
 
     Returns:
-        `positions` `(batch, *grid_size, 2)`: (row, column) in cells of the target's grid; and
-        `confidence` `(batch, *grid_size)`, the geometric mean of similarity and votes.
+        `positions` `(batch, *grid_size, 2)`: (row, column) in cells of the target's grid;
+        `confidence` `(batch, *grid_size)`, the geometric mean of similarity and votes; and
+        `evidence` `(batch, *grid_size, len(EVIDENCE))`, what else speaks for the match.
     """
     height, width = grid_size
-    source, target = _cells(source, grid_size), _cells(target, grid_size)  # (batch, n, depth)
+    source, target = (
+        unit_cells(source, grid_size),
+        unit_cells(target, grid_size),
+    )  # (batch, n, depth)
     cosine = tf.matmul(source, target, transpose_b=True)
     similarity = tf.nn.relu(cosine) ** power  # (batch, n, n)
     votes = [
@@ -147,15 +174,37 @@ def hough_cells(
     unmoved = same_place(tf.constant(grid_size), tf.constant(grid_size))
     positions = tf.where(peak[..., tf.newaxis] > 0, positions, unmoved)
     mean = peak ** (1 / (2 + locality))
-    return tf.reshape(positions, (-1, height, width, 2)), tf.reshape(mean, (-1, height, width))
+    evidence = _evidence(confidence, best, peak, grid_size)
+    return (
+        tf.reshape(positions, (-1, height, width, 2)),
+        tf.reshape(mean, (-1, height, width)),
+        tf.reshape(evidence, (-1, height, width, len(EVIDENCE))),
+    )
 
 
-def _cells(values, grid_size):
-    # Unit length first: otherwise the strongest of the averaged cells drowns the others.
-    values = tf.math.l2_normalize(values, axis=-1, epsilon=_EPSILON**2)
-    values = tf.image.resize(values, grid_size, antialias=True)
-    values = tf.math.l2_normalize(values, axis=-1, epsilon=_EPSILON**2)
-    return tf.reshape(values, (tf.shape(values)[0], math.prod(grid_size), tf.shape(values)[-1]))
+def _evidence(confidence, best, peak, grid_size):
+    """Returns `(batch, n, len(EVIDENCE))`: how the best match stands out, and whether it is mutual.
+
+    Likeness alone cannot tell this: here it is weighted by the votes.
+    """
+    height, width = grid_size
+    places = np.stack(np.mgrid[:height, :width], axis=-1).reshape(-1, 2)
+    distances = np.linalg.norm(places[:, np.newaxis] - places, axis=-1)  # (n, n)
+    relative = tf.math.divide_no_nan(confidence, peak[..., tf.newaxis])
+    near, wide = (
+        tf.gather(tf.constant(distances <= radius), best) for radius in _SAME_PLACE
+    )  # (batch, n, n)
+    closely = log_odds(tf.reduce_sum(tf.where(near, relative, 0.0), axis=-1), relative)
+    sharp = relative**3
+    widely = log_odds(tf.reduce_sum(tf.where(wide, sharp, 0.0), axis=-1), sharp)
+    rival = tf.reduce_max(tf.where(wide, 0.0, relative), axis=-1)
+    backward = tf.argmax(confidence, axis=-2, output_type=tf.int32)  # (batch, n)
+    back_peak = tf.reduce_max(confidence, axis=-2)
+    home = tf.gather(backward, best, batch_dims=1)
+    away = tf.norm(unravel(home, width) - tf.constant(places, tf.float32), axis=-1)
+    known = tf.gather(back_peak, best, batch_dims=1)
+    lead = tf.math.log(tf.math.divide_no_nan(peak, known) + _SMALLEST)
+    return tf.stack([closely, widely, rival, tf.math.log1p(away), lead], axis=-1)
 
 
 def _votes(similarity, grid_size, scale, smoothing, neighborhood, locality):

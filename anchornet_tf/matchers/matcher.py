@@ -8,6 +8,7 @@ import tqdm
 
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.features.registry import DESCRIPTORS, Descriptor
+from anchornet_tf.matchers.confidence import Confidence, confidence_of
 from anchornet_tf.matchers.feature_cache import FeatureCache
 from anchornet_tf.matchers.flow import Flow
 from anchornet_tf.matchers.registry import MATCHERS, PairMatcher
@@ -30,6 +31,9 @@ class Matcher:
             the value of the environment variable ANCHORNET_MAX_PIXELS, or else 67,108,864. Images
             with sides over 2,048 pixels are scaled down internally; flows are always in the pixels
             of the original images.
+        confidence: How the matcher's scores become the probability that a match is right:
+            `"auto"` for what was fitted to the descriptor (or, failing that, to others), a
+            `Confidence`, the contents of its file, or None to leave the scores as they are.
         **options: Options of the named descriptor or matcher, such as `blur=1` or `mutual=True`;
             each reaches the one that takes it. An option that both take needs a prefix:
             `**{"dsp.reference": True}`.
@@ -37,6 +41,7 @@ class Matcher:
     Attributes:
         descriptor: Callable from a list of images to a list of `FeatureMap`s.
         pair_matcher: Callable from two feature maps to a `Flow`.
+        confidence: The `Confidence` in use, or None.
 
     Raises:
         ValueError: If a name is unknown, or neither the descriptor nor the matcher takes an option.
@@ -59,6 +64,7 @@ class Matcher:
         matcher: str | PairMatcher = "hough",
         *,
         max_pixels: int | None = None,
+        confidence: Confidence | Mapping | str | None = "auto",
         **options,
     ):
         of_features, of_matcher = options_of_both(features, matcher, options)
@@ -70,6 +76,7 @@ class Matcher:
         self.pair_matcher = matcher
         self.descriptor = features
         self.max_pixels = max_pixels
+        self.confidence = confidence_of(features, confidence)
 
     @classmethod
     def from_preset(
@@ -116,20 +123,52 @@ class Matcher:
         """
         images = [self._read(image_a), self._read(image_b)]
         maps = self.descriptor([image.pixels for image in images])
-        return self._flow(*maps, *images)
+        return self.match_maps(*([each] for each in (*maps, *images)))[0]
 
-    def _flow(self, source, target, source_image: ScaledImage, target_image: ScaledImage) -> Flow:
-        sizes = source_image.original_size, target_image.original_size
-        if getattr(self.pair_matcher, "on_grid", False):
+    @property
+    def on_grid(self) -> bool:
+        """Whether the matcher needs feature maps alone, and no images."""
+        return getattr(self.pair_matcher, "on_grid", False)
+
+    def match_maps(
+        self,
+        sources: Sequence[FeatureMap],
+        targets: Sequence[FeatureMap],
+        source_images: Sequence[ScaledImage],
+        target_images: Sequence[ScaledImage],
+    ) -> list[Flow]:
+        """Matches images whose features are known, pair by pair.
+
+        Args:
+            sources: Feature maps of the source images.
+            targets: Feature maps of the target images, as many.
+            source_images: The source images, as `anchornet_tf.utils.image_io.read_scaled` gives
+                them. Where `on_grid`, they may be None if the maps have the original sizes.
+            target_images: The target images.
+
+        Returns:
+            The flow of each pair, in pixels of the original images.
+        """
+        if self.on_grid:
             # The cells of a grid cover the image, whatever its number of pixels.
-            source, target = map(_with_size, (source, target), sizes)
-        flow = self.pair_matcher(
-            source,
-            target,
-            source_image=source_image.pixels,
-            target_image=target_image.pixels,
-        )
-        return flow.resized(*sizes)
+            sources = list(map(_with_original_size, sources, source_images))
+            targets = list(map(_with_original_size, targets, target_images))
+            flows = _on_grid(self.pair_matcher, sources, targets)
+        else:
+            flows = [
+                self.pair_matcher(
+                    _with_size(source, source_image.pixels.shape[:2]),
+                    _with_size(target, target_image.pixels.shape[:2]),
+                    source_image=source_image.pixels,
+                    target_image=target_image.pixels,
+                ).resized(source_image.original_size, target_image.original_size)
+                for source, target, source_image, target_image in zip(
+                    sources, targets, source_images, target_images, strict=True
+                )
+            ]
+        if self.confidence is None:
+            return flows
+        return self.confidence.of_flows(self.pair_matcher, flows, sources, targets)
 
     def _read(self, image) -> ScaledImage:
         return read_scaled(image, max_pixels=self.max_pixels)
@@ -215,18 +254,32 @@ class Matcher:
         with FeatureCache(read, self.descriptor, uses, memory_limit) as cache:
             for pair in tqdm.tqdm(pairs, unit="pair", disable=not progress):
                 source, target = (cache.take(key) for key in pair)
-                yield self._flow(
-                    source.features,
-                    target.features,
-                    ScaledImage(source.image, sizes[pair[0]]),
-                    ScaledImage(target.image, sizes[pair[1]]),
-                )
+                scaled = [
+                    ScaledImage(described.image, sizes[key])
+                    for described, key in zip((source, target), pair, strict=True)
+                ]
+                maps = source.features, target.features
+                yield self.match_maps(*([each] for each in (*maps, *scaled)))[0]
 
 
 def _with_size(features: FeatureMap, size: tuple[int, int]) -> FeatureMap:
     if features.image_size == size:
         return features
     return dataclasses.replace(features, image_size=size)
+
+
+def _with_original_size(features: FeatureMap, image: ScaledImage | None) -> FeatureMap:
+    return features if image is None else _with_size(features, image.original_size)
+
+
+def _on_grid(matcher: PairMatcher, sources, targets) -> list[Flow]:
+    """Matches maps pair by pair, together where the matcher can and their grids agree."""
+    together = hasattr(matcher, "match_batch") and all(
+        len({features.values.shape for features in maps}) == 1 for maps in (sources, targets)
+    )
+    if together:
+        return matcher.match_batch(sources, targets)
+    return [matcher(source, target) for source, target in zip(sources, targets, strict=True)]
 
 
 def options_of_both(features, matcher, options: Mapping) -> tuple[dict, dict]:

@@ -48,6 +48,7 @@ class NearestMatcher:
         ValueError: If `interpolation` is unknown or `grid_size` is not positive.
     """
 
+    name = "nearest"
     # The images' sizes are all that it needs of them, see `Matcher`.
     on_grid = True
 

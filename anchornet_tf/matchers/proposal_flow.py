@@ -99,6 +99,11 @@ class ProposalFlowMatcher:
         self.smooth = smooth
         self._remembered = collections.OrderedDict()
 
+    @property
+    def name(self) -> str:
+        """The name of the algorithm, as `get_matcher` takes it."""
+        return self.algorithm
+
     def __getstate__(self) -> dict:
         """Returns the options alone: boxes that are remembered here stay here."""
         return self.__dict__ | {"_remembered": collections.OrderedDict()}

@@ -46,6 +46,10 @@ class AnchorNet(keras.Model):
         encoder_initializer: Initializer of the autoencoder's kernel.
         weights: Weights of the trunk, as in `Backbone`, or a `Backbone` to share.
 
+    Attributes:
+        confidence: What `anchornet_tf.matchers.confidence` needs to tell how sure matches of its
+            descriptors are, as `trainers.fit_confidence` found it for these very weights; or None.
+
     Input shape: `(batch, height, width, 3)`, RGB from 0 to 255, uint8 or float.
     Output shape: `(batch, height / 4, width / 4, latent_filters)`, rounded up.
 
@@ -117,6 +121,7 @@ class AnchorNet(keras.Model):
         ]
         for equalizer in self.bank_equalizers:
             equalizer.build((None, num_filters))
+        self.confidence: dict | None = None
         self.built = True
 
     @classmethod
@@ -210,7 +215,9 @@ class AnchorNet(keras.Model):
                 f"Received: other weights from weights={weights!r}"
             )
         anchornet_folder.fill(model, contents)
-        if equalization is not None:
+        if equalization is None:
+            model.confidence = contents.confidence
+        else:
             model.equalize(equalization)
         return model
 
@@ -412,7 +419,7 @@ class AnchorNet(keras.Model):
         dtype: str = "float32",
         record: dict | None = None,
     ) -> None:
-        """Writes the model to a folder: `config.json`, `heads.npz` and, if needed, `trunk.npz`.
+        """Writes the model to a folder: `config.json`, `heads.npz`, the trunk if needed, and more.
 
         The folder appears only when all of its files are written.
 

@@ -18,6 +18,7 @@ IMAGENET_DIGEST = "61001ca9c1728ade"
 _FORMAT = "anchornet_tf.AnchorNet/1"
 _DTYPES = ("float32", "float16")
 _CONFIG, _HEADS, _TRUNK = "config.json", "heads.npz", "trunk.npz"
+_CONFIDENCE = "confidence.json"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,11 +29,13 @@ class Contents:
         options: Arguments of `AnchorNet`.
         heads: The array of each variable above the trunk, by name.
         trunk: Path of the trunk's weights, or None for those of ImageNet.
+        confidence: Contents of `confidence.json`, or None where there is none.
     """
 
     options: dict
     heads: dict[str, np.ndarray]
     trunk: pathlib.Path | None
+    confidence: dict | None = None
 
 
 def write(
@@ -60,8 +63,18 @@ def write(
         # Whoever chooses half precision wants a small file.
         save = np.savez_compressed if dtype == "float16" else np.savez
         save(temporary / _HEADS, **heads)
+        if model.confidence is not None:
+            write_confidence(temporary, model.confidence)
         if include_trunk:
             np.savez(temporary / _TRUNK, **trunk_arrays(model.backbone))
+
+
+def write_confidence(folder: str | os.PathLike, contents: dict) -> pathlib.Path:
+    """Writes what `anchornet_tf.matchers.confidence` needs beside a model; returns its file."""
+    path = pathlib.Path(folder) / _CONFIDENCE
+    with files.atomic_file(path) as temporary:
+        temporary.write_text(json.dumps(contents) + "\n")
+    return path
 
 
 def read(folder: str | os.PathLike) -> Contents:
@@ -83,7 +96,10 @@ def read(folder: str | os.PathLike) -> Contents:
         with np.load(folder / _HEADS) as archive:
             heads = {name: archive[name] for name in archive.files}
         trunk = folder / _TRUNK if config["trunk"] == "stored" else None
-        return Contents(config["options"], heads, trunk)
+        confidence = None
+        if (folder / _CONFIDENCE).is_file():
+            confidence = json.loads((folder / _CONFIDENCE).read_text())
+        return Contents(config["options"], heads, trunk, confidence)
     except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise ValueError(
             f"Expected a folder that `AnchorNet.save_to_preset` wrote ({error}). Received: {folder}"

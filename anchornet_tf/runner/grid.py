@@ -20,8 +20,8 @@ from anchornet_tf.matchers.matcher import MEMORY_LIMIT
 from anchornet_tf.matchers.registry import MATCHERS
 from anchornet_tf.runner import box_cells, pair_measures
 from anchornet_tf.runner.descriptors import Descriptors
-from anchornet_tf.runner.journal import Journal
 from anchornet_tf.runner.proposal_store import ProposalStore
+from anchornet_tf.utils.journal import Journal
 
 NO_FEATURES = "-"
 _UNMOVED = "none"  # The matcher that looks at nothing.

@@ -25,6 +25,7 @@ PUBLIC_NAMES = {
     "load",
     "match_many",
     "match_pair",
+    "transfer",
 }
 
 

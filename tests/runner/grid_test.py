@@ -13,8 +13,8 @@ from anchornet_tf.runner import evaluation as runner
 from anchornet_tf.runner import grid, pictures, plots, report, results
 from anchornet_tf.runner.bootstrap import Resampling
 from anchornet_tf.runner.descriptors import Descriptors
-from anchornet_tf.runner.journal import Journal
 from anchornet_tf.runner.proposal_store import ProposalStore
+from anchornet_tf.utils.journal import Journal
 from tests.runner.made_up import PROTOCOL, benchmark
 
 

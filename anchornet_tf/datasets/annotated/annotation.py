@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from anchornet_tf.metrics.pck import reference_length
 from anchornet_tf.utils.image_io import ScaledImage, read_image, read_scaled
 
 MEASURES = ("pck", "parts", "regions")
@@ -220,3 +221,17 @@ class Benchmark:
         pairs = tuple(self.pairs[index] for index in chosen)
         notes = (*self.notes, note) if len(pairs) < len(self.pairs) else self.notes
         return dataclasses.replace(self, pairs=pairs, notes=notes)
+
+
+def object_size(annotation: Annotation) -> float:
+    """Returns how large the object of an image is, in pixels.
+
+    It is the longer side of its box, or of that of its mask, or else of the box of its keypoints.
+    """
+    if annotation.box is not None:
+        return reference_length("bbox", box=annotation.box)
+    masks = annotation.read_masks() if annotation.read_masks is not None else None
+    if masks is not None and masks.whole is not None and masks.whole.any():
+        rows, columns = (np.flatnonzero(masks.whole.any(axis=axis)) for axis in (1, 0))
+        return reference_length("bbox", box=(columns[0], rows[0], columns[-1], rows[-1]))
+    return reference_length("bbox_kp", points=annotation.visible_points)

@@ -34,8 +34,9 @@ def read(
     cross_category: bool = False,
     num_pairs: int | None = None,
     seed: int = 0,
+    pictures: str = "test",
 ) -> Benchmark:
-    """Reads the test split of *parts_world*, drawing the set first where it is not on disk yet.
+    """Reads a split of *parts_world*, drawing the set first where it is not on disk yet.
 
     Args:
         data_dir: folder of data sets, or None for the cache folder.
@@ -43,11 +44,12 @@ def read(
         num_pairs: int. How many random pairs to draw for each class, or for each source class and
             target class (100 by default). None for all ordered pairs of a class.
         seed: int, for those.
+        pictures: The split, "test" or "train". Figures are reported on "test".
 
     Returns:
         Benchmark.
     """
-    source = parts_world.load("test", data_dir or None)
+    source = parts_world.load(pictures, data_dir or None)
     classes: dict[str, list[Annotation]] = {}
     for index, label in enumerate(source.labels):
         if label != BACKGROUND:

@@ -2,7 +2,7 @@
 
 `draw` makes one picture from nothing but its number; `load` gives a split from disk, drawn on
 first use. `builder.PartsWorld` is the same as a TFDS builder. Parts and keypoints are for
-evaluation only, never for training.
+evaluation and for the confidence of matches, never for training.
 """
 
 from anchornet_tf.datasets.parts_world.drawing import Example, draw

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from anchornet_tf.runner.journal import Journal
+from anchornet_tf.utils.journal import Journal
 
 
 def test_notes_are_kept_and_added_to(tmp_path):

@@ -1,0 +1,218 @@
+"""The probability that a match is right, from the evidence for it.
+
+"Right" means within a tenth of the object's size of the true place. The probability is a small
+function of the evidence (`anchornet_tf.matchers.evidence`), fitted by `trainers.fit_confidence` to
+pairs of images whose correspondences are known: for one descriptor, and for each matcher.
+"""
+
+import dataclasses
+import functools
+import json
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from anchornet_tf.features.feature_map import FeatureMap
+from anchornet_tf.features.shipped_confidence import shipped_confidence
+from anchornet_tf.matchers import evidence
+from anchornet_tf.matchers.evidence import ObjectProbe
+from anchornet_tf.matchers.flow import Flow
+
+FORMAT = "anchornet_tf.Confidence/1"
+# Flows on finer grids are looked at on one of fewer cells.
+FINEST = 4 * evidence.GRID[0]
+# Evidence this many deviations from its mean counts no more than that.
+LIMIT = 4.0
+_GATE_SLOPE = 2.0
+_SOURCE_OBJECT = evidence.NAMES.index("source_object")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Calibration:
+    """From evidence to a probability: that there is an object, times that its match is right.
+
+    The first is what the probe says about the source; nothing else can tell a background that is
+    alike everywhere from an object that is found again. The second is a logistic function of the
+    evidence.
+
+    Attributes:
+        center: `(evidence,)` that is subtracted first.
+        scale: `(evidence,)` that it is then divided by.
+        weights: `(evidence,)` of what is left.
+        bias: float.
+        background: float. What the probe says about a place that is as likely background as not:
+            less than it says about all but a few of the places that people mark.
+    """
+
+    center: np.ndarray
+    scale: np.ndarray
+    weights: np.ndarray
+    bias: float
+    background: float
+
+    def probabilities(self, values: tf.Tensor) -> tf.Tensor:
+        """Returns the probability of matches, `(...)`, from their evidence, `(..., evidence)`."""
+        standard = tf.clip_by_value((values - self.center) / self.scale, -LIMIT, LIMIT)
+        right = tf.linalg.matvec(standard, self.weights) + self.bias
+        return object_gate(values, self.background) * tf.sigmoid(right)
+
+    def contents(self) -> dict:
+        """Returns the calibration as plain lists."""
+        arrays = {name: getattr(self, name).tolist() for name in ("center", "scale", "weights")}
+        return {**arrays, "bias": self.bias, "background": self.background}
+
+    @classmethod
+    def from_contents(cls, contents: Mapping) -> "Calibration":
+        """Makes a calibration of what `contents` returned."""
+        arrays = [np.array(contents[key], np.float32) for key in ("center", "scale", "weights")]
+        if len({array.shape for array in arrays}) != 1 or arrays[0].ndim != 1:
+            raise ValueError("one centre, scale and weight for each kind of evidence")
+        return cls(*arrays, float(contents["bias"]), float(contents["background"]))
+
+
+def object_gate(values: tf.Tensor, background: float) -> tf.Tensor:
+    """Returns the probability `(...)` of an object at the source, from `(..., evidence)`.
+
+    Without a probe, its evidence is zero, and the gate is the same everywhere.
+    """
+    return tf.sigmoid(_GATE_SLOPE * (values[..., _SOURCE_OBJECT] - background))
+
+
+class Confidence:
+    """Turns the scores of matchers into probabilities, for the maps of one descriptor.
+
+    Args:
+        calibrations: A `Calibration` for each matcher, by its name.
+        probe: What tells objects from background in the maps, or None.
+    """
+
+    def __init__(self, calibrations: Mapping[str, Calibration], probe: ObjectProbe | None = None):
+        self.calibrations = dict(calibrations)
+        self.probe = probe
+        self._compiled = tf.function(self.probabilities, reduce_retracing=True)
+
+    def probabilities(
+        self,
+        matcher: str,
+        source: tf.Tensor,
+        target: tf.Tensor,
+        positions: tf.Tensor,
+        scores: tf.Tensor,
+        own: tf.Tensor | None = None,
+    ) -> tf.Tensor:
+        """Returns the probability of each match, `(batch, rows, columns)`.
+
+        Args:
+            matcher: Name of the matcher, one of `calibrations`.
+            source: As in `anchornet_tf.matchers.evidence.match_evidence`, and so are the others.
+            target: As there.
+            positions: As there.
+            scores: As there.
+            own: As there.
+        """
+        found = evidence.match_evidence(source, target, positions, scores, self.probe, own)
+        return self.calibrations[matcher].probabilities(found)
+
+    def of_flows(
+        self,
+        matcher,
+        flows: Sequence[Flow],
+        sources: Sequence[FeatureMap],
+        targets: Sequence[FeatureMap],
+    ) -> list[Flow]:
+        """Returns flows with the probability as their confidence.
+
+        Args:
+            matcher: The matcher that made the flows. One that is not among `calibrations` keeps its
+                scores.
+            flows: The flows.
+            sources: Feature maps of their sources.
+            targets: Feature maps of their targets.
+        """
+        name = getattr(matcher, "name", None)
+        if name not in self.calibrations or (self.probe and not self._fits(sources[0])):
+            return list(flows)
+        return [
+            self._of_flow(name, flow, source, target)
+            for flow, source, target in zip(flows, sources, targets, strict=True)
+        ]
+
+    def _fits(self, features: FeatureMap) -> bool:
+        return features.depth == len(self.probe.weights)
+
+    def _of_flow(self, name, flow, source, target) -> Flow:
+        positions, valid, scores = flow.cells(FINEST)
+        cells = evidence.positions_on_grid(positions, flow.target_size)
+        arrays = [source.values, target.values, cells.astype(np.float32), scores]
+        if flow.evidence is not None:
+            arrays.append(flow.evidence)
+        found = self._compiled(name, *(tf.constant(array)[tf.newaxis] for array in arrays))
+        return flow.with_confidence(np.where(valid, found[0].numpy(), 0))
+
+    def contents(self) -> dict:
+        """Returns everything as plain lists and numbers, for a JSON file."""
+        probe = self.probe and {
+            name: np.asarray(value).tolist() for name, value in self.probe._asdict().items()
+        }
+        matchers = {name: each.contents() for name, each in self.calibrations.items()}
+        return {
+            "format": FORMAT,
+            "evidence": list(evidence.NAMES),
+            "probe": probe,
+            "matchers": matchers,
+        }
+
+    @classmethod
+    def from_contents(cls, contents: Mapping) -> "Confidence":
+        """Makes a `Confidence` of what `contents` returned.
+
+        Raises:
+            ValueError: If it is something else.
+        """
+        try:
+            if contents["format"] != FORMAT or contents["evidence"] != list(evidence.NAMES):
+                raise ValueError("another version")
+            matchers = {
+                name: Calibration.from_contents(each) for name, each in contents["matchers"].items()
+            }
+            probe = contents["probe"]
+            if probe is not None:
+                probe = ObjectProbe(
+                    *(tf.constant(probe[name], tf.float32) for name in ObjectProbe._fields)
+                )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ValueError(
+                f"Expected what `Confidence.contents` returns ({error}). "
+                f"Received: {type(contents).__name__}"
+            ) from error
+        return cls(matchers, probe)
+
+
+def confidence_of(descriptor, confidence) -> Confidence | None:
+    """Returns the `Confidence` that a user asks for.
+
+    Args:
+        descriptor: The descriptor of the images.
+        confidence: As in `Matcher`.
+
+    Raises:
+        ValueError: If it is none of what `Matcher` takes.
+    """
+    if confidence is None or isinstance(confidence, Confidence):
+        return confidence
+    if confidence == "auto":
+        contents = getattr(descriptor, "confidence", None) or shipped_confidence("hc")
+        return None if contents is None else _of_text(json.dumps(contents))
+    if isinstance(confidence, Mapping):
+        return Confidence.from_contents(confidence)
+    raise ValueError(
+        "`confidence` must be 'auto', None, a Confidence or the contents of its file. "
+        f"Received: {confidence!r}"
+    )
+
+
+@functools.lru_cache(maxsize=16)
+def _of_text(text: str) -> Confidence:
+    """Makes each confidence once: a `Matcher` of the same descriptor need not compile it again."""
+    return Confidence.from_contents(json.loads(text))

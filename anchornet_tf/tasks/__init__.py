@@ -1,0 +1,1 @@
+"""Jobs that people want correspondences for."""
