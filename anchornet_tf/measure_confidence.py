@@ -72,9 +72,13 @@ def main(argv):
             print(f"{label}: " + ", ".join(f"{k} {v:.3f}" for k, v in figures[label].items()))
             if _CUT_OUTS.value:
                 shares = confidence_scores.cut_out_shares(matcher, _CUT_OUTS.value)
-                for background, (sure, score) in shares.items():
-                    figures[label][f"{background}: surest tenth on the object"] = sure
-                    print(f"  on {background} grounds: {sure:.3f} (by scores {score:.3f})")
+                for background, share in shares.items():
+                    figures[label][f"surest tenth on {background} grounds"] = share._asdict()
+                    print(
+                        f"  on {background} grounds: {share.on_object:.3f} of the surest tenth on "
+                        f"the object ({share.most:.3f} at most, {share.on_object_by_scores:.3f} by "
+                        f"scores), {share.near_object:.3f} on it or within a cell of it"
+                    )
     folder = files.make_folder(_OUTPUT.value)
     with files.atomic_file(pathlib.Path(folder) / "confidence.json") as temporary:
         temporary.write_text(json.dumps(figures, indent=2) + "\n")

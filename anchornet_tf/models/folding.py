@@ -16,7 +16,9 @@ from anchornet_tf.models.anchornet import AnchorNet
 Filters = tuple[tf.Tensor, tf.Tensor]
 
 
-def features_function(model: AnchorNet, fixed: bool) -> Callable[[tf.Tensor], tf.Tensor]:
+def features_function(
+    model: AnchorNet, fixed: bool, fine_rank: int | None = None
+) -> Callable[[tf.Tensor], tf.Tensor]:
     """Returns a function of images that equals `model.features` at less than half the cost.
 
     Args:
@@ -24,11 +26,64 @@ def features_function(model: AnchorNet, fixed: bool) -> Callable[[tf.Tensor], tf
         fixed: bool. Whether the chain is folded now, so that the function keeps the values that
             the model has now. Otherwise it is folded in every call, and follows the model's
             variables and their gradients.
+        fine_rank: int. How many channels of the fine tap the filters see: those by which they are
+            approximated best. None for all, so that the function equals `model.features` up to
+            rounding.
+
+    Raises:
+        ValueError: If `fine_rank` is not from 1 to the number of channels, or the function is not
+            folded once.
     """
+    if fine_rank is not None:
+        _check_rank(fine_rank, model, fixed)
     if not is_linear(model) or not fixed:
         return chain_function(model, model.taps)
     kernel, bias = agnostic_filters(model)
-    return lambda images: factored_convolution(model.taps(images), kernel, bias)
+    if fine_rank is None:
+        return lambda images: factored_convolution(model.taps(images), kernel, bias)
+    channels, reduced = reduced_filters(kernel, model.dimensions, fine_rank)
+
+    def network(images):
+        fine, *coarse = model.taps(images)
+        return factored_convolution([tf.tensordot(fine, channels, 1), *coarse], reduced, bias)
+
+    return network
+
+
+def reduced_filters(kernel: tf.Tensor, dimensions: int, rank: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """Approximates what filters do to the fine tap by filters on fewer channels of it.
+
+    The 3x3 filters on the fine tap cost most of all that follows the trunk, and the filters of many
+    classes look at few directions of it.
+
+    Args:
+        kernel: `(3, 3, depth, filters)`; its first `dimensions` channels are those of the fine tap.
+        dimensions: int.
+        rank: int. How many channels are kept.
+
+    Returns:
+        Orthonormal channels `(dimensions, rank)` to project the fine tap on, and a kernel
+        `(3, 3, rank + depth - dimensions, filters)` for the taps with the fine one projected.
+    """
+    fine, coarse = tf.split(kernel, [dimensions, -1], axis=2)
+    flat = tf.reshape(tf.transpose(fine, (2, 0, 1, 3)), (dimensions, -1))
+    _, directions, _ = tf.linalg.svd(tf.cast(flat, tf.float64))
+    channels = tf.cast(directions[:, :rank], kernel.dtype)
+    projected = tf.einsum("ijcf,cr->ijrf", fine, channels)
+    return channels, tf.concat([projected, coarse], axis=2)
+
+
+def _check_rank(rank, model: AnchorNet, fixed: bool) -> None:
+    if not fixed or not is_linear(model):
+        raise ValueError(
+            "`fine_rank` needs a model that is loaded by name or from a folder and has "
+            f"gamma='whitened'. Received: fine_rank={rank}, gamma={model.gamma!r}"
+        )
+    if not 1 <= rank <= model.dimensions:
+        raise ValueError(
+            f"`fine_rank` must be from 1 to {model.dimensions}, the channels of the fine tap. "
+            f"Received: fine_rank={rank}"
+        )
 
 
 def chain_function(

@@ -1,15 +1,21 @@
 """How far confidences can be trusted: on pairs whose correspondences are known."""
 
 import dataclasses
+import math
+from typing import NamedTuple
 
 import numpy as np
 import tqdm
+from scipy import ndimage
 
 from anchornet_tf.datasets.annotated.annotation import Benchmark, object_size
 from anchornet_tf.datasets.parts_world import CLASSES
 from anchornet_tf.datasets.parts_world.cut_outs import BACKGROUNDS, cut_out
+from anchornet_tf.matchers.evidence import GRID
+from anchornet_tf.matchers.flow import Flow
 from anchornet_tf.matchers.matcher import Matcher
 from anchornet_tf.metrics import calibration
+from anchornet_tf.utils.image_io import read_scaled
 
 RIGHT_WITHIN = 0.1
 
@@ -83,7 +89,24 @@ def measure(benchmark: Benchmark, matcher: Matcher) -> ConfidenceScores:
     )
 
 
-def cut_out_shares(matcher: Matcher, pairs_per_class: int) -> dict[str, tuple[float, float]]:
+class CutOutShares(NamedTuple):
+    """Where the surest tenth of the pixels of cut-outs lies, as mean shares.
+
+    Attributes:
+        on_object: float, on the object, by the confidence.
+        near_object: float, on the object or within a cell of the evidence's grid of it.
+        on_object_by_scores: float, on the object, by the matcher's own scores.
+        most: float. What a perfect confidence would reach: objects that cover less than a tenth of
+            their image cannot hold all of it.
+    """
+
+    on_object: float
+    near_object: float
+    on_object_by_scores: float
+    most: float
+
+
+def cut_out_shares(matcher: Matcher, pairs_per_class: int) -> dict[str, CutOutShares]:
     """Measures where the surest pixels are on drawn objects pasted on other backgrounds.
 
     Args:
@@ -91,8 +114,7 @@ def cut_out_shares(matcher: Matcher, pairs_per_class: int) -> dict[str, tuple[fl
         pairs_per_class: int. Pairs of each class and background, from the test split.
 
     Returns:
-        By background, the mean share of the surest tenth that lies on the object: by the
-        confidence, and by the matcher's own scores.
+        The shares by background.
     """
     found = {}
     for background in BACKGROUNDS:
@@ -103,12 +125,22 @@ def cut_out_shares(matcher: Matcher, pairs_per_class: int) -> dict[str, tuple[fl
                 for index in range(2 * pairs_per_class)
             ]
             maps = matcher.describe([example.image for example in drawn])
-            images = [matcher._read(example.image) for example in drawn]
+            images = [read_scaled(example.image) for example in drawn]
             flows = matcher.match_maps(maps[::2], maps[1::2], images[::2], images[1::2])
-            for example, flow in zip(drawn[::2], flows, strict=True):
-                mask = example.part_map > 0
-                shares.append(
-                    [calibration.surest_share(c, mask) for c in (flow.confidence, flow.scores)]
-                )
-        found[background] = tuple(float(value) for value in np.mean(shares, axis=0))
+            shares += [
+                _shares(flow, example.part_map > 0)
+                for example, flow in zip(drawn[::2], flows, strict=True)
+            ]
+        found[background] = CutOutShares(*(float(value) for value in np.mean(shares, axis=0)))
     return found
+
+
+def _shares(flow: Flow, mask: np.ndarray) -> CutOutShares:
+    cell = math.ceil(max(mask.shape) / max(GRID))
+    near = ndimage.binary_dilation(mask, np.ones((3, 3), bool), iterations=cell)
+    return CutOutShares(
+        calibration.surest_share(flow.confidence, mask),
+        calibration.surest_share(flow.confidence, near),
+        calibration.surest_share(flow.scores, mask),
+        calibration.surest_share(mask, mask),
+    )

@@ -105,3 +105,33 @@ def test_gradients_reach_the_variables_as_through_the_chain(model):
 def test_an_unknown_class_is_refused(model):
     with pytest.raises(ValueError, match="Received: 'dog'"):
         folding.class_function(model, "dog", fixed=True)
+
+
+@pytest.mark.parametrize("rank", [1, 3, 8])
+def test_fewer_channels_are_the_best_approximation(model, rank):
+    kernel, _ = folding.agnostic_filters(model)
+    channels, reduced = folding.reduced_filters(kernel, 8, rank)
+    assert reduced.shape == (3, 3, rank + 16, 6)
+    fine = np.float64(kernel)[:, :, :8].transpose(2, 0, 1, 3).reshape(8, -1)
+    left, values, right = np.linalg.svd(fine, full_matrices=False)
+    best = (left[:, :rank] * values[:rank]) @ right[:rank]
+    restored = np.einsum("cr,ijrf->cijf", channels, reduced[:, :, :rank]).reshape(8, -1)
+    np.testing.assert_allclose(restored, best, atol=1e-5)
+    np.testing.assert_array_equal(reduced[:, :, rank:], kernel[:, :, 8:])
+
+
+def test_all_channels_change_nothing_and_fewer_do(model):
+    images = _images(40, 56)
+    expected = folding.features_function(model, fixed=True)(images).numpy()
+    _close(folding.features_function(model, fixed=True, fine_rank=8)(images), expected)
+    fewer = folding.features_function(model, fixed=True, fine_rank=2)(images)
+    assert fewer.shape == expected.shape
+    assert not np.allclose(fewer, expected, atol=1e-3 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("rank", [0, 9])
+def test_an_impossible_rank_is_refused(model, rank):
+    with pytest.raises(ValueError, match=f"from 1 to 8.*Received: fine_rank={rank}"):
+        folding.features_function(model, fixed=True, fine_rank=rank)
+    with pytest.raises(ValueError, match="Received: fine_rank=2"):
+        folding.features_function(model, fixed=False, fine_rank=2)
