@@ -6,8 +6,11 @@ import numpy as np
 _AGREEMENT = 0.08
 # How much more a sure answer counts than an unsure one.
 _POWER = 2.0
-# How much answers elsewhere take from the probability of those that agree.
-_DISSENT = 0.5
+# The odds of an answer grow as this power of how many references agree on it...
+_AGREEING = 1.0
+# ... and as this power of their share of all votes. Both were fitted to the tune half of PF-WILLOW
+# (1.1 and 2.0), and rounded.
+_DISSENT = 2.0
 _SMALLEST = 1e-6
 
 
@@ -48,30 +51,40 @@ def fuse_points(
     weights = np.where(known, np.maximum(probabilities, _SMALLEST) ** _POWER, 0)
     # (references, references, points): how far each answer backs each other one.
     distances = np.linalg.norm(places[:, np.newaxis] - places, axis=-1)
-    backing = np.exp(-0.5 * (distances / (_AGREEMENT * size)) ** 2) * weights
+    nearness = np.exp(-0.5 * (distances / (_AGREEMENT * size)) ** 2) * known
+    backing = nearness * weights
     votes = np.where(known, backing.sum(axis=1), -1)
     best = votes.argmax(axis=0)
-    support = np.take_along_axis(backing, best[np.newaxis, np.newaxis], axis=0)[0]
+    support, agreeing = (
+        np.take_along_axis(each, best[np.newaxis, np.newaxis], axis=0)[0]
+        for each in (backing, nearness)
+    )
     total = support.sum(axis=0)  # (points,)
     mean = np.einsum("rp,rpc->pc", support, places) / np.maximum(total, _SMALLEST**3)[:, np.newaxis]
     found = known.any(axis=0)
     return (
         np.where(found[:, np.newaxis], mean, np.nan),
-        np.where(found, _fused_probability(support, weights, probabilities, known), 0),
+        np.where(
+            found,
+            _fused_probability(support, agreeing.sum(axis=0), weights, probabilities, known),
+            0,
+        ),
     )
 
 
-def _fused_probability(support, weights, probabilities, known):
-    """Returns `(points,)`: the mean of the answers that agree, less for what disagrees.
+def _fused_probability(support, count, weights, probabilities, known):
+    """Returns `(points,)`: the mean of the answers that agree, more for many, less for dissent.
 
-    References err together (the same hidden leg misleads all of them), so that their probabilities
-    are not multiplied as independent ones would be.
+    References err together (the same hidden leg misleads all of them), so that their odds are not
+    multiplied as independent ones would be: the odds of the mean are multiplied by how many agree.
     """
     backed = support.sum(axis=0)
-    agreeing = (support * np.where(known, probabilities, 0)).sum(axis=0)
-    agreeing /= np.maximum(backed, _SMALLEST**3)
+    mean = (support * np.where(known, probabilities, 0)).sum(axis=0)
+    mean = np.clip(mean / np.maximum(backed, _SMALLEST**3), 0, 1)
     share = backed / np.maximum(weights.sum(axis=0), _SMALLEST**3)
-    return agreeing * share**_DISSENT
+    factor = np.maximum(count, 1) ** _AGREEING * share**_DISSENT
+    # From odds to probabilities, without dividing by 1 - mean, which may be zero.
+    return mean * factor / np.maximum(mean * factor + 1 - mean, _SMALLEST)
 
 
 def fuse_masks(masks: np.ndarray, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

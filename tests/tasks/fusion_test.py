@@ -29,7 +29,18 @@ def test_agreement_makes_surer_and_dissent_less_sure():
 
     agreeing, alone = fused([[10, 10]] * 3), fused([[10, 10]])
     torn = fused([[10, 10], [60, 60], [10, 90]])
-    assert torn < alone <= agreeing
+    assert torn < alone < agreeing
+    assert alone == pytest.approx(0.6)
+    # Odds of 0.6 are 1.5; three agree on it.
+    assert agreeing == pytest.approx(4.5 / 5.5)
+    # A third of the votes is left to each of the three.
+    assert torn == pytest.approx(1.5 / 9 / (1 + 1.5 / 9), rel=1e-3)
+
+
+def test_sure_and_hopeless_answers_stay_so():
+    positions = np.zeros((2, 2, 2))
+    _, sure = fuse_points(positions, np.array([[1.0, 0.0], [1.0, 0.0]]), 10.0)
+    np.testing.assert_allclose(sure, [1, 0])
 
 
 def test_points_that_no_reference_has_are_not_invented():
