@@ -1,4 +1,4 @@
-"""What a search for part-like channels is. Needs no TensorFlow, so that `--help` answers at once."""
+"""What a search for part-like channels is. Without TensorFlow: `--help` answers at once."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -17,8 +17,6 @@ import numpy as np
 # What a part that should be visible but is nowhere costs: the squared side of an image, more than
 # any location that has to do with the object.
 _ABSENT = 1.0
-# Used for locations of channels that are nowhere.
-_NOWHERE = 1e6
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -95,7 +93,7 @@ def fit_constellation(
     """
     locations, present = np.asarray(locations, np.float64), np.asarray(present, bool)
     _check(locations, present, parts, visible, variant)
-    locations = np.where(present[..., np.newaxis], locations, _NOWHERE)
+    locations = np.where(present[..., np.newaxis], locations, 0.0)
     step = _Formula if variant == "formula" else _Published
     best = None
     for restart in range(restarts):
@@ -225,15 +223,19 @@ class _Formula(_Alternation):
             rows = np.flatnonzero(self.aspect == number)
             if not len(rows):
                 continue
+            there = self.present[rows]  # (n, channels)
             offsets = self.locations[rows] - self.anchors[rows, np.newaxis]  # (n, channels, 2)
             # A part is visible in a share of the images: what a channel does in the others does
             # not count. The median is where a channel mostly is; the mean follows from its best.
             kept = max(-(-len(rows) * self.num_visible // self.num_parts), min(2, len(rows)))
-            middle = np.median(offsets, axis=0)
-            distances = np.square(offsets - middle).sum(axis=-1)  # (n, channels)
+            middle = _medians(offsets, there)
+            distances = np.where(there, np.square(offsets - middle).sum(axis=-1), np.inf)
             best = np.argsort(distances, axis=0, kind="stable")[:kept]
-            shifts = np.take_along_axis(offsets, best[..., np.newaxis], axis=0).mean(axis=0)
-            errors = np.sort(np.square(offsets - shifts).sum(axis=-1), axis=0)[:kept].mean(axis=0)
+            known = np.take_along_axis(there, best, axis=0)[..., np.newaxis]
+            own = np.where(known, np.take_along_axis(offsets, best[..., np.newaxis], axis=0), 0)
+            shifts = own.sum(axis=0) / np.maximum(known.sum(axis=0), 1)  # (channels, 2)
+            squares = np.where(there, np.square(offsets - shifts).sum(axis=-1), _ABSENT)
+            errors = np.sort(squares, axis=0)[:kept].mean(axis=0)
             chosen = np.sort(np.argsort(errors, kind="stable")[: self.num_parts])
             self.chosen[number] = chosen
             self.shifts[number] = shifts[chosen]
@@ -241,33 +243,46 @@ class _Formula(_Alternation):
     def expect(self) -> None:
         """Given the aspects, finds each image's own, its anchor and its visible parts."""
         places = self.locations[:, self.chosen] - self.shifts  # (images, aspects, parts, 2)
+        there = self.present[:, self.chosen]  # (images, aspects, parts)
         # Each part tells where the anchor would be. Start from where most agree, then take those
         # that agree best, and their mean.
         distances = np.square(places[:, :, :, np.newaxis] - places[:, :, np.newaxis]).sum(axis=-1)
+        distances[~there[..., np.newaxis] | ~there[..., np.newaxis, :]] = _ABSENT
         nearest = np.sort(distances, axis=-1)[..., : self.num_visible].sum(axis=-1)
         center = np.argmin(nearest, axis=-1)[..., np.newaxis, np.newaxis]
         anchors = np.take_along_axis(places, center, axis=2)[:, :, 0]
+        anchors = np.where(there.any(axis=-1, keepdims=True), anchors, 0.5)
         for _ in range(2):
-            costs = self._costs(places, anchors)
-            visible, total = self._take(costs)
+            visible, _ = self._take(_costs(places, anchors, there))
             shown = visible[..., np.newaxis]
-            count = np.maximum(shown.sum(axis=2), 1)
-            mean = np.where(shown, places, 0).sum(axis=2) / count
+            mean = np.where(shown, places, 0).sum(axis=2) / np.maximum(shown.sum(axis=2), 1)
             anchors = np.where(visible.any(axis=-1, keepdims=True), mean, anchors)
-        visible, total = self._take(self._costs(places, anchors))
+        costs = _costs(places, anchors, there)
+        visible, total = self._take(costs)
         self.aspect = np.argmin(total, axis=1)
         rows = np.arange(len(places))
-        self.anchors = np.where(
-            visible[rows, self.aspect].any(axis=1, keepdims=True),
-            anchors[rows, self.aspect],
-            0.5,
+        self.anchors, self.visible, self.costs = (
+            each[rows, self.aspect] for each in (anchors, visible, costs)
         )
-        self.visible = visible[rows, self.aspect]
-        self.costs = self._costs(places, anchors)[rows, self.aspect]
 
-    @staticmethod
-    def _costs(places, anchors) -> np.ndarray:
-        return np.square(places - anchors[:, :, np.newaxis]).sum(axis=-1)
+
+def _medians(offsets: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """Returns the median offset of each channel where it responds, `(channels, 2)`; else zero."""
+    known = np.where(there[..., np.newaxis], offsets, np.nan)
+    known[:, ~there.any(axis=0)] = 0.0
+    return np.nanmedian(known, axis=0)
+
+
+def _costs(places: np.ndarray, anchors: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """Returns what each part of each aspect would cost in each image, `(images, aspects, parts)`.
+
+    Args:
+        places: where each part says that the anchor is.
+        anchors: where it is, `(images, aspects, 2)`.
+        there: bool, whether the channel responds.
+    """
+    squares = np.square(places - anchors[:, :, np.newaxis]).sum(axis=-1)
+    return np.where(there, np.minimum(squares, _ABSENT), _ABSENT)
 
 
 class _Published(_Alternation):
@@ -280,8 +295,9 @@ class _Published(_Alternation):
         shifts = offsets.sum(axis=0) / np.maximum(there.sum(axis=0), 1)  # (channels, 2)
         places = np.where(there, self.locations - shifts, 0)
         self.anchors = places.sum(axis=1) / np.maximum(there.sum(axis=1), 1)
-        errors = self.locations - self.anchors[:, np.newaxis] - shifts
-        self._errors = np.minimum(np.square(errors).sum(axis=-1), _ABSENT)  # (images, channels)
+        squares = np.square(self.locations - self.anchors[:, np.newaxis] - shifts).sum(axis=-1)
+        # (images, channels)
+        self._errors = np.where(self.present, np.minimum(squares, _ABSENT), _ABSENT)
         for number in range(len(self.chosen)):
             rows = self.aspect == number
             if rows.any():

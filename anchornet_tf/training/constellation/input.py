@@ -7,7 +7,10 @@ import numpy as np
 import tensorflow as tf
 
 from anchornet_tf.datasets.image_source import ImageSource
+from anchornet_tf.datasets.sources import open_source
+from anchornet_tf.datasets.splits import DRAWN_BACKGROUND
 from anchornet_tf.training import augmentation
+from anchornet_tf.training.config import ALL
 from anchornet_tf.training.constellation.config import ConstellationConfig
 
 _MOST_NEGATIVES = 100
@@ -26,6 +29,25 @@ class ClassImages:
     name: str
     positives: np.ndarray
     negatives: np.ndarray
+
+
+def open_images(config: ConstellationConfig) -> ImageSource:
+    """Opens the training images, with something that a single class is told apart from.
+
+    Raises:
+        ValueError: As `open_source`.
+    """
+    options = {
+        "classes": None if config.classes == (ALL,) else config.classes,
+        "label_map": config.label_map,
+        "heldout_fraction": config.heldout_fraction,
+        "seed": config.seed,
+    }
+    source = open_source(config.data, "train", background=config.background, **options)
+    alone = len(source.images_per_class()) == 1 and not source.is_background.any()
+    if alone and not config.background:
+        return open_source(config.data, "train", background=DRAWN_BACKGROUND, **options)
+    return source
 
 
 def class_images(config: ConstellationConfig, source: ImageSource) -> list[ClassImages]:

@@ -32,8 +32,9 @@ def draw(
     import matplotlib
 
     matplotlib.use("Agg", force=False)
-    from matplotlib import pyplot
+    from matplotlib import patheffects, pyplot
 
+    outlined = [patheffects.withStroke(linewidth=2, foreground="black")]
     columns = max(len(cells) for _, cells in rows)
     figure, axes = pyplot.subplots(
         len(rows),
@@ -54,7 +55,8 @@ def draw(
                 color = colors(part % 10)
                 axis.plot(x, y, "o", mfc="none", mec="white", ms=11, mew=3.5)
                 axis.plot(x, y, "o", mfc="none", mec=color, ms=11, mew=2)
-                axis.text(x, y, str(part), color="white", fontsize=6, ha="center", va="center")
+                text = axis.text(x, y, str(part), color="white", fontsize=7)
+                text.set(ha="center", va="center", path_effects=outlined)
             y, x = anchor * (height, width) - 0.5
             axis.plot(x, y, "+", color="white", ms=12, mew=3)
             axis.plot(x, y, "+", color="black", ms=11, mew=1.2)

@@ -5,17 +5,22 @@ import os
 
 import numpy as np
 
-from anchornet_tf.datasets.splits import Splits, open_splits
+from anchornet_tf.datasets.image_source import ImageSource
 from anchornet_tf.training import config_file
-from anchornet_tf.training.config import ALL
 from anchornet_tf.training.constellation import locate, report
 from anchornet_tf.training.constellation.config import ConstellationConfig
 from anchornet_tf.training.constellation.fit import fit_constellation
-from anchornet_tf.training.constellation.input import ClassImages, class_images
+from anchornet_tf.training.constellation.input import (
+    ClassImages,
+    class_images,
+    open_images,
+)
 from anchornet_tf.training.run_folder import RunFolder
-from anchornet_tf.trunks.backbone import TAP_CHANNELS, Backbone
+from anchornet_tf.trunks.backbone import TAP_CHANNELS, TAP_NAMES, Backbone
 from anchornet_tf.utils.journal import Journal
 from anchornet_tf.utils.safe_names import safe_name
+
+_CLASSES_SHOWN = 30
 
 
 def train(
@@ -38,15 +43,7 @@ def train(
     Raises:
         ValueError: where the data, the classes or the folder do not fit.
     """
-    splits = open_splits(
-        config.data,
-        background=config.background,
-        classes=None if config.classes == (ALL,) else config.classes,
-        label_map=config.label_map,
-        heldout_fraction=config.heldout_fraction,
-        seed=config.seed,
-    )
-    source = splits.train
+    source = open_images(config)
     config = config.of_data(source.images_per_class())
     drawn = class_images(config, source)
     config_file.check_same(config, workdir)
@@ -55,7 +52,7 @@ def train(
     if summary is not None:
         report.print_summary(summary, folder.path, config)
         return summary
-    print("\n".join(_overview(config, splits, drawn, workdir)), flush=True)
+    print("\n".join(_overview(config, source, drawn, workdir)), flush=True)
     backbone = backbone or Backbone(config.weights)
     digest = backbone.digest()
     config_file.save(config, folder.path)
@@ -105,22 +102,19 @@ def _one_class(config, folder, source, images, backbone, digest, peaks) -> dict:
 
 
 def _overview(
-    config: ConstellationConfig, splits: Splits, drawn: list[ClassImages], workdir
+    config: ConstellationConfig, source: ImageSource, drawn: list[ClassImages], workdir
 ) -> list[str]:
-    counts = ", ".join(f"{images.name} {len(images.positives):,}" for images in drawn[:30])
-    if len(drawn) > 30:
-        counts += f" and {len(drawn) - 30:,} more"
-    each = (
-        sum(depth for depth, name in zip(TAP_CHANNELS, locate.TAP_NAMES, strict=True)
-            if name in config.taps)
-        if config.candidates is None
-        else config.candidates * len(config.taps)
-    )  # fmt: skip
+    counts = ", ".join(
+        f"{images.name} {len(images.positives):,}" for images in drawn[:_CLASSES_SHOWN]
+    )
+    if len(drawn) > _CLASSES_SHOWN:
+        counts += f" and {len(drawn) - _CLASSES_SHOWN:,} more"
+    depths = dict(zip(TAP_NAMES, TAP_CHANNELS, strict=True))
+    each = sum(min(config.candidates or depths[name], depths[name]) for name in config.taps)
     passes = each * sum(len(images.positives) for images in drawn)
     return [
-        f"Data:      {splits.train.spec}: {len(splits.train):,} training images",
+        f"Data:      {source.spec}: {len(source):,} training images",
         f"Classes:   {len(drawn):,} (images used): {counts}",
-        f"Negatives: {splits.negatives}",
         f"Search:    {each:,} candidate channels; {passes:,} passes backward through the trunk",
         f"Result:    {workdir}",
     ]
