@@ -134,6 +134,31 @@ def test_the_numbers_add_up():
     assert found.objective == pytest.approx(total)
 
 
+def test_channels_that_see_the_same_thing_are_one_part():
+    """Forty copies of a channel that wanders are in one place, but follow no object."""
+    locations, _, _, _ = world(lost=0.1)
+    rng = np.random.default_rng(5)
+    wandering = rng.uniform(size=(len(locations), 1, 2)) + rng.normal(0, 0.001, (60, 40, 2))
+    locations = np.concatenate([locations, wandering], axis=1)
+    copies = FOLLOWING + NOISE
+    free, apart = (
+        fit_constellation(
+            locations, everywhere(locations), aspects=1, parts=6, visible=4, separation=distance
+        )
+        for distance in (0.0, 0.05)
+    )
+    assert (free.parts >= copies).all()
+    assert (apart.parts < FOLLOWING).sum() >= 5 and (apart.parts >= copies).sum() <= 1
+    gaps = np.linalg.norm(apart.shifts[0][:, np.newaxis] - apart.shifts[0], axis=-1)
+    assert gaps[~np.eye(6, dtype=bool)].min() >= 0.05
+
+
+def test_too_large_a_separation_still_gives_all_parts():
+    locations, _, _, _ = world(images=10)
+    found = fit_constellation(locations, everywhere(locations), aspects=1, separation=5.0)
+    assert len(set(found.parts[0])) == 10
+
+
 def test_the_same_seed_gives_the_same_and_more_starts_are_no_worse():
     locations, _, _, _ = world(mirrored=True)
     one, again, more = (

@@ -71,7 +71,14 @@ def trunk():
 
 
 def config(data, **changes) -> ConstellationConfig:
-    values = {"image_size": SIZE, "candidates": 6, "aspects": 2, "parts": 5, "visible": 4}
+    values = {
+        "image_size": SIZE,
+        "candidates": 6,
+        "aspects": 2,
+        "parts": 5,
+        "visible": 4,
+        "separation": 0.05,
+    }
     values |= {"taps": ("res2c",), "heldout_fraction": 0.0, "classes": ("thing",)}
     return ConstellationConfig(**{**values, "data": data, **changes})
 

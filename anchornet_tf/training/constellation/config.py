@@ -23,7 +23,7 @@ class ConstellationConfig:
     """The part-like channels of one or more classes, each on its own.
 
     Cost: a pass backward through the trunk for every candidate channel of every image. With the
-    defaults a class takes 60 images x 120 candidates and about ten minutes on two cores.
+    defaults a class takes 60 images x 120 candidates and about ten minutes on two free cores.
 
     Raises:
         ValueError: If a value is out of its range.
@@ -54,12 +54,17 @@ class ConstellationConfig:
     )
     parts: int = option(10, "Parts of each aspect.")
     visible: int = option(5, "Parts of an aspect that each image shows.")
+    separation: float = option(
+        0.1,
+        "Least distance between the parts of an aspect, as a share of the image's side. 0 for none, "
+        "as in the paper: then channels that see the same thing pass for parts.",
+    )
     rounds: int = option(15, "At most this many rounds of the alternation.")
     restarts: int = option(5, "Random starts; the best of them is kept.")
     variant: str = option(
         "formula",
         "formula: as the paper states the problem. published: as its authors' program behaves, "
-        "whose shifts are the same for all aspects.",
+        "whose shifts are the same for all aspects, and which knows no separation.",
         choices=VARIANTS,
     )
     batch_size: int = option(4, "Images per pass of the trunk; each takes about 150 MB.")
@@ -75,7 +80,7 @@ class ConstellationConfig:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"`{name}` must be a positive integer. Received: {value}")
-        check_numbers(self, ("seed",))
+        check_numbers(self, ("seed", "separation"))
         if self.image_size < 32:
             raise ValueError(f"`image_size` must be at least 32. Received: {self.image_size}")
         if self.visible > self.parts:

@@ -54,6 +54,7 @@ def fit_constellation(
     aspects: int = 10,
     parts: int = 10,
     visible: int = 5,
+    separation: float = 0.0,
     rounds: int = 15,
     restarts: int = 5,
     variant: str = "formula",
@@ -67,6 +68,8 @@ def fit_constellation(
         aspects: int. Most aspects; those that no image has are left out of the result.
         parts: int. Channels per aspect.
         visible: int. Parts that each image shows.
+        separation: float. Least distance between the parts of an aspect, as a share of the
+            image's sides; 0 for none, as in the paper. Not used by the published variant.
         rounds: int. Most rounds of the alternation.
         restarts: int. Random starts, of which the best is kept.
         variant: `"formula"` for the problem as it is stated above. `"published"` for what the
@@ -98,7 +101,9 @@ def fit_constellation(
     best = None
     for restart in range(restarts):
         rng = np.random.default_rng((seed, restart))
-        state = step(locations, present, min(aspects, len(locations)), parts, visible, rng)
+        state = step(
+            locations, present, min(aspects, len(locations)), parts, visible, separation, rng
+        )
         for _ in range(rounds):
             before = state.chosen.copy()
             state.maximise()
@@ -140,8 +145,8 @@ def _check(locations, present, parts, visible, variant) -> None:
 class _Alternation:
     """The unknowns, from a random start."""
 
-    def __init__(self, locations, present, aspects, parts, visible, rng):
-        self.locations, self.present = locations, present
+    def __init__(self, locations, present, aspects, parts, visible, separation, rng):
+        self.locations, self.present, self.separation = locations, present, separation
         self.num_parts, self.num_visible = parts, visible
         # Each aspect gets an equal share of the images: none is empty to begin with.
         self.aspect = rng.permutation(len(locations)) % aspects
@@ -236,9 +241,25 @@ class _Formula(_Alternation):
             shifts = own.sum(axis=0) / np.maximum(known.sum(axis=0), 1)  # (channels, 2)
             squares = np.where(there, np.square(offsets - shifts).sum(axis=-1), _ABSENT)
             errors = np.sort(squares, axis=0)[:kept].mean(axis=0)
-            chosen = np.sort(np.argsort(errors, kind="stable")[: self.num_parts])
+            chosen = np.sort(self._apart(np.argsort(errors, kind="stable"), shifts))
             self.chosen[number] = chosen
             self.shifts[number] = shifts[chosen]
+
+    def _apart(self, order: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+        """Takes the first channels of an order whose places are apart from each other.
+
+        Channels that respond to the same thing are always in one place, wherever it is: for the
+        formula they are perfect parts. Where too few are apart, the next best follow.
+        """
+        taken: list[int] = []
+        for channel in order:
+            distances = np.square(shifts[taken] - shifts[channel]).sum(axis=-1)
+            if (distances >= self.separation**2).all():
+                taken.append(channel)
+            if len(taken) == self.num_parts:
+                break
+        rest = order[~np.isin(order, taken)]
+        return np.concatenate([taken, rest[: self.num_parts - len(taken)]]).astype(int)
 
     def expect(self) -> None:
         """Given the aspects, finds each image's own, its anchor and its visible parts."""

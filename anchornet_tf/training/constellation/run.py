@@ -88,6 +88,7 @@ def _one_class(config, folder, source, images, backbone, digest, peaks) -> dict:
         aspects=config.aspects,
         parts=config.parts,
         visible=config.visible,
+        separation=config.separation,
         rounds=config.rounds,
         restarts=config.restarts,
         variant=config.variant,
