@@ -26,8 +26,9 @@ def part_hypercolumn(
 ) -> DeepDescriptor:
     """Makes the descriptor `"constellation-hc"`: the part-like channels of the hypercolumn.
 
-    The chosen channels of each tap as they are, without PCA, then as in the hypercolumn: unit
-    length over the channels of a tap, upsampled to the grid of the finest tap, and stacked.
+    The hypercolumn of the trunk's own channels, without PCA, of which the chosen ones are kept:
+    each tap is scaled to unit length over all its channels, upsampled to the grid of the finest
+    tap, and stacked.
 
     Args:
         constellation: The file that `python -m trainers.constellation` wrote for a class, or a
@@ -49,7 +50,9 @@ def part_hypercolumn(
     def network(images):
         taps = backbone(images)
         chosen = [
-            tf.math.l2_normalize(tf.gather(tap, own, axis=-1), axis=-1, epsilon=_EPSILON)
+            # Scaled before channels are left out: a channel that is alone in its tap would be one
+            # everywhere.
+            tf.gather(tf.math.l2_normalize(tap, axis=-1, epsilon=_EPSILON), own, axis=-1)
             for tap, own in zip(taps, numbers, strict=True)
             if own
         ]

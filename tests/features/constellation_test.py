@@ -55,9 +55,9 @@ def test_the_hypercolumn_has_the_chosen_channels_of_each_tap(backbone, parts):
     taps = backbone(IMAGES[:1])
     pieces = []
     for tap, channels in zip(taps, ([5], [3, 0], [9]), strict=True):
-        chosen = np.asarray(tap)[..., channels]
-        chosen = chosen / np.maximum(np.linalg.norm(chosen, axis=-1, keepdims=True), 1e-12)
-        pieces.append(tf.image.resize(chosen, (16, 12)))
+        whole = np.asarray(tap)
+        whole = whole / np.maximum(np.linalg.norm(whole, axis=-1, keepdims=True), 1e-12)
+        pieces.append(tf.image.resize(whole[..., channels], (16, 12)))
     assert features.values.shape == (16, 12, 4) and features.image_size == (64, 48)
     _close(features.values, np.concatenate(pieces, axis=-1)[0])
 

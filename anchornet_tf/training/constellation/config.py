@@ -56,7 +56,7 @@ class ConstellationConfig:
     visible: int = option(5, "Parts of an aspect that each image shows.")
     separation: float = option(
         0.1,
-        "Least distance between the parts of an aspect, as a share of the image's side. 0 for none, "
+        "Least distance between parts of an aspect, as a share of the image's side. 0 for none, "
         "as in the paper: then channels that see the same thing pass for parts.",
     )
     rounds: int = option(15, "At most this many rounds of the alternation.")
