@@ -17,6 +17,7 @@ from anchornet_tf.matchers import api
 from anchornet_tf.matchers.matcher import Matcher
 from anchornet_tf.matchers.registry import MATCHERS
 from anchornet_tf.models.anchornet import AnchorNet
+from anchornet_tf.models.constellation_file import ConstellationFile
 from anchornet_tf.runner import evaluation as runner
 from anchornet_tf.runner.config import Evaluation
 from anchornet_tf.utils.named_options import parse_option
@@ -33,6 +34,9 @@ _VALUES = {
     "image_size": 96,
     "batch_size": 3,
     "blur": 0.5,
+    "constellation": "CONSTELLATION",
+    "weights": "WEIGHTS",
+    "num_channels": 5,
     # of SIFT and HOG
     "step": 3,
     "bin_size": 5,
@@ -62,6 +66,11 @@ _VALUES = {
     "num_cells": 4,
     "lom_variant": "published",
     "smooth": False,
+}
+# What a descriptor cannot do without.
+_NEEDED = {
+    name: {"constellation": _VALUES["constellation"]}
+    for name in ("constellation-hc", "constellation-bp")
 }
 _CASES = [
     (registry, name, option)
@@ -98,12 +107,16 @@ def _describe(images):
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    """What options name: the folder of a model and the file of a bank; two images."""
+    """What options name: the folder of a model, the files of a bank and of parts; two images."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "MODEL").mkdir()
     (tmp_path / "MODEL" / "config.json").touch()
     np.savez(tmp_path / "BANK", 0)
     (tmp_path / "BANK.npz").rename(tmp_path / "BANK")
+    one = np.ones((1, 1))
+    parts = ConstellationFile("bird", [[[0, 1]]], [[[0, 0]]], one, one, one[0], "digest", {})
+    parts.save(tmp_path / "parts.npz")
+    (tmp_path / "parts.npz").rename(tmp_path / "CONSTELLATION")
     monkeypatch.setattr(AnchorNet, "from_preset", lambda name, equalization: (name, equalization))
     image = PIL.Image.fromarray(np.random.default_rng(0).integers(0, 256, (64, 80, 3), np.uint8))
     image.save("a.png")
@@ -155,7 +168,10 @@ def test_from_an_evaluation(registry, name, option, made, files, monkeypatch, tm
         num_resamples=0,
         workers=0,
         with_pictures=False,
-        options=dict([parse_option(f"{name}.{option}={_VALUES[option]}")]),
+        options={
+            f"{name}.{each}": parse_option(f"{each}={value}")[1]
+            for each, value in (_NEEDED.get(name, {}) | {option: _VALUES[option]}).items()
+        },
     )
     runner.evaluate(evaluation, progress=False)
     (options,) = made[name]

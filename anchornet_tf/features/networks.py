@@ -13,6 +13,7 @@ from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.models.bank_file import BankFile
 from anchornet_tf.models.tap_extractor import TapExtractor
 from anchornet_tf.trunks import pca
+from anchornet_tf.trunks.backbone import Backbone
 
 Model = AnchorNet | str | os.PathLike
 Bank = AnchorBank | BankFile | str | os.PathLike
@@ -155,6 +156,11 @@ def one_tap(
 def _default_extractor() -> TapExtractor:
     """Returns the one trunk that all descriptors of a process share: it takes 100 MB."""
     return TapExtractor()
+
+
+def shared_backbone() -> Backbone:
+    """Returns the ImageNet trunk that all descriptors of a process share."""
+    return _default_extractor().backbone
 
 
 def _extractor_beside(bank: Bank) -> TapExtractor:

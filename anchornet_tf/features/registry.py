@@ -10,6 +10,7 @@ from anchornet_tf.utils.lazy_registry import LazyRegistry
 Descriptor = Callable[[Sequence[np.ndarray]], list[FeatureMap]]
 
 _NETWORKS = "anchornet_tf.features.networks"
+_CONSTELLATION = "anchornet_tf.features.constellation"
 
 DESCRIPTORS = LazyRegistry(
     "descriptor",
@@ -20,6 +21,8 @@ DESCRIPTORS = LazyRegistry(
         "res2c": f"{_NETWORKS}:one_tap:res2c",
         "res4c": f"{_NETWORKS}:one_tap:res4c",
         "res5c": f"{_NETWORKS}:one_tap:res5c",
+        "constellation-hc": f"{_CONSTELLATION}:part_hypercolumn",
+        "constellation-bp": f"{_CONSTELLATION}:part_back_projection",
         "sift": "anchornet_tf.features.sift:SiftDescriptor",
         "hog": "anchornet_tf.features.whitened_hog:HogDescriptor",
     },
@@ -32,9 +35,12 @@ def get_descriptor(name: str, **options) -> Descriptor:
     Args:
         name: `"anchornet"` (class-agnostic anchors), `"anchornet-class"` (the anchors of one
             class), `"hc"` (residual hypercolumn), `"res2c"`, `"res4c"`, `"res5c"` (one layer of
-            it), `"sift"` (dense SIFT) or `"hog"` (HOG cells; whitened when boxes are described).
-        **options: Options of the descriptor: see `anchornet_tf.features.networks` (for networks),
-            `SiftDescriptor` and `HogDescriptor`.
+            it), `"constellation-hc"` (the part-like channels of the trunk), `"constellation-bp"`
+            (these channels projected back to the pixels), `"sift"` (dense SIFT) or `"hog"` (HOG
+            cells; whitened when boxes are described).
+        **options: Options of the descriptor: see `anchornet_tf.features.networks` and
+            `anchornet_tf.features.constellation` (for networks), `SiftDescriptor` and
+            `HogDescriptor`.
 
     Returns:
         The descriptor.

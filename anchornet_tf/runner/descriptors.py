@@ -8,10 +8,13 @@ from collections.abc import Iterable, Mapping
 
 from anchornet_tf.features.registry import DESCRIPTORS, Descriptor
 from anchornet_tf.models import presets
+from anchornet_tf.models.constellation_file import ConstellationFile
 from anchornet_tf.utils import files
 from anchornet_tf.utils.safe_names import safe_name
 
 _AGNOSTIC, _OF_CLASS = "anchornet", "anchornet-class"
+# The option of the descriptors that need parts found by `trainers.constellation`.
+_PARTS = "constellation"
 
 
 class Descriptors:
@@ -19,7 +22,8 @@ class Descriptors:
 
     Args:
         options: The options of each descriptor, by its name. They take precedence over the
-            arguments below.
+            arguments below. The option `constellation` may be a folder of `<class>.npz` files as
+            `trainers.constellation` writes them: each class then has its own parts.
         model: Folder of an AnchorNet or name of a preset, for `"anchornet"` and
             `"anchornet-class"`. The default preset is used if neither a model nor banks are given.
         banks: Folder of `<class>.npz` banks as `trainers.stage1` writes them, for
@@ -58,9 +62,12 @@ class Descriptors:
             classes: The classes of the images that it will describe.
 
         Raises:
-            FileNotFoundError: If the banks of some classes are missing.
-            ValueError: If the descriptor needs a model or banks and none are given.
+            FileNotFoundError: If the banks or the parts of some classes are missing.
+            ValueError: If the descriptor needs a model, banks or parts and none are given.
         """
+        if _PARTS in DESCRIPTORS.options(feature):
+            self._check_parts(feature, classes)
+            return
         if not self._is_trained(feature) or "bank" in self._options(feature):
             return
         if "model" in self._options(feature):
@@ -81,7 +88,33 @@ class Descriptors:
 
     def depends_on_class(self, feature: str) -> bool:
         """Returns whether images of different classes get different descriptors."""
-        return feature == _OF_CLASS and not {"bank", "class_name"} & self._options(feature).keys()
+        if feature == _OF_CLASS:
+            return not {"bank", "class_name"} & self._options(feature).keys()
+        return self._parts_folder(feature) is not None
+
+    def _parts_folder(self, feature: str) -> pathlib.Path | None:
+        """Returns the folder of the parts of all classes; None if there is one file for all."""
+        given = self._given.get(feature, {}).get(_PARTS)
+        if isinstance(given, str | os.PathLike) and pathlib.Path(given).is_dir():
+            return pathlib.Path(given)
+        return None
+
+    def _check_parts(self, feature: str, classes: Iterable[str]) -> None:
+        given, folder = self._given.get(feature, {}).get(_PARTS), self._parts_folder(feature)
+        if given is None:
+            raise ValueError(
+                f"Expected parts that `python -m trainers.constellation` wrote for {feature}: "
+                f"--option={_PARTS}=FILE, or the folder of several. Received: neither"
+            )
+        if folder is None:
+            ConstellationFile.load(given)
+            return
+        missing = [name for name in sorted(set(classes)) if not _file(folder, name).is_file()]
+        if missing:
+            raise FileNotFoundError(
+                "Expected parts <class>.npz for each class of the benchmark. "
+                f"Received: {folder} without {', '.join(missing)}"
+            )
 
     def describe(self, feature: str, class_name: str | None) -> Descriptor:
         """Returns a descriptor, the same one for the same arguments.
@@ -99,7 +132,9 @@ class Descriptors:
             # The model is loaded here, once for all classes.
             options["model"] = self._loaded(options["model"], options.pop("equalization", None))
         if class_name is not None:
-            if "model" in options:
+            if _PARTS in options:
+                options[_PARTS] = _file(options[_PARTS], class_name)
+            elif "model" in options:
                 options["class_name"] = class_name
             else:
                 options["bank"] = self._bank(class_name)
@@ -118,6 +153,11 @@ class Descriptors:
             identity.setdefault("image_size", repr(self._image_size))
         if self._is_trained(feature):
             identity["weights"] = _digest(self._weight_files(feature))
+        given = self._given.get(feature, {}).get(_PARTS)
+        if isinstance(given, str | os.PathLike):
+            folder = self._parts_folder(feature)
+            paths = sorted(folder.glob("*.npz")) if folder else [pathlib.Path(given)]
+            identity[_PARTS] = _digest(paths)
         return identity
 
     def _options(self, feature: str) -> dict:
@@ -140,7 +180,11 @@ class Descriptors:
         return feature in (_AGNOSTIC, _OF_CLASS)
 
     def _bank(self, class_name: str) -> pathlib.Path:
-        return self._banks / f"{safe_name(class_name)}.npz"
+        return _file(self._banks, class_name)
+
+
+def _file(folder: str | os.PathLike, class_name: str) -> pathlib.Path:
+    return pathlib.Path(folder) / f"{safe_name(class_name)}.npz"
 
 
 def _digest(paths: list[pathlib.Path]) -> str:

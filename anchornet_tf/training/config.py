@@ -1,7 +1,9 @@
 """What the configurations of all trainings share: how a run is carried out, and checks."""
 
 import dataclasses
+from collections.abc import Iterable, Sequence
 
+from anchornet_tf.datasets.label_map import normal_form
 from anchornet_tf.utils.config_fields import option
 
 BANK_LOSS_WEIGHTS = ("weight_discr", "weight_aux", "weight_div_a", "weight_div_b")
@@ -10,6 +12,46 @@ STRATEGIES = ("auto", "one", "mirrored", "multiworker")
 
 # The set of images that needs no file.
 EMBEDDED = "parts_world"
+
+# Stands for all classes that the data has images of.
+ALL = "all"
+_DRAWN_CLASS = "bird"
+
+
+def classes_option():
+    """Returns the field of a configuration that names the classes."""
+    return option(
+        (),
+        "One class, several separated by commas, or all. Classes are the labels of the data. "
+        f"Default: {_DRAWN_CLASS} of {EMBEDDED}, all classes of other data.",
+        flag="class",
+    )
+
+
+def chosen_classes(classes: str | Sequence[str], data: str) -> tuple[str, ...]:
+    """Returns the classes that a configuration names, in normal form, or the default.
+
+    Args:
+        classes: What was given; may be empty.
+        data: Which images they are classes of.
+
+    Raises:
+        ValueError: If a class is named twice, or `all` beside others.
+    """
+    classes = classes or ((_DRAWN_CLASS,) if data == EMBEDDED else (ALL,))
+    classes = tuple(map(normal_form, [classes] if isinstance(classes, str) else classes))
+    if len(set(classes)) != len(classes):
+        raise ValueError(f"Each class may be named once. Received: {', '.join(classes)}")
+    if ALL in classes and len(classes) > 1:
+        raise ValueError(f"`{ALL}` stands alone, for all classes. Received: {', '.join(classes)}")
+    return classes
+
+
+def replaced_all(config, names: Iterable[str]):
+    """Returns a configuration with `all` replaced by the classes of the data, `names`."""
+    if config.classes != (ALL,):
+        return config
+    return dataclasses.replace(config, classes=tuple(names) or (ALL,))
 
 
 def data_option(**changes):

@@ -4,9 +4,10 @@ import pathlib
 
 from anchornet_tf.datasets.sources import open_source
 from anchornet_tf.models.anchornet import AnchorNet
+from anchornet_tf.training.config import ALL
 from anchornet_tf.training.recipe_config import SETTINGS, RecipeConfig
 from anchornet_tf.training.stage1 import run as stage1_run
-from anchornet_tf.training.stage1.config import ALL, Stage1Config
+from anchornet_tf.training.stage1.config import Stage1Config
 from anchornet_tf.training.stage2 import run as stage2_run
 from anchornet_tf.training.stage2.config import Stage2Config
 

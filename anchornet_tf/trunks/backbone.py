@@ -1,8 +1,10 @@
 """The ResNet50 trunk with the three taps that residual hypercolumns are made of."""
 
+import hashlib
 import os
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from anchornet_tf.trunks import pretrained
@@ -65,6 +67,24 @@ class Backbone(keras.layers.Layer):
     def call(self, images):
         images = preprocess(images)
         return tuple(self.resnet(images, training=False))
+
+    def digest(self) -> str:
+        """Returns a string that identifies the weights: what is chosen by one trunk fits no other.
+
+        Example:
+
+        ```python
+        from anchornet_tf import Backbone
+
+        assert Backbone(weights=None).digest() != Backbone(weights=None).digest()
+        ```
+        """
+        digest = hashlib.sha256()
+        for layer in self.resnet.layers:
+            for variable in layer.weights:
+                digest.update(f"{layer.name}/{variable.name}\n".encode())
+                digest.update(np.ascontiguousarray(variable, np.float32))
+        return digest.hexdigest()[:16]
 
     def compute_output_shape(self, input_shape):
         batch, height, width, _ = input_shape

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from anchornet_tf.features.registry import DESCRIPTORS
+from anchornet_tf.models.constellation_file import ConstellationFile
 from anchornet_tf.runner.descriptors import Descriptors
+from anchornet_tf.utils.safe_names import safe_name
 
 
 @pytest.fixture
@@ -120,3 +122,41 @@ def test_banks_of_a_run_describe_the_images_of_their_class(tmp_path):
     descriptors.check("anchornet-class", ["car"])
     (features,) = descriptors.describe("anchornet-class", "car")([np.zeros((40, 50, 3), np.uint8)])
     assert features.values.shape == (16, 16, 5) and features.image_size == (40, 50)
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """A folder with the parts of two classes."""
+    one = np.ones((1, 1))
+    for number, name in enumerate(("car", "french horn")):
+        file = ConstellationFile(name, [[[0, number]]], [[[0, 0]]], one, one, one[0], "digest", {})
+        file.save(tmp_path / f"{safe_name(name)}.npz")
+    return tmp_path
+
+
+def test_a_folder_of_parts_serves_each_class_with_its_own(made, parts):
+    feature = "constellation-hc"
+    descriptors = Descriptors({feature: {"constellation": str(parts)}})
+    descriptors.check(feature, ["car", "french horn"])
+    assert descriptors.depends_on_class(feature) and not descriptors.depends_on_class("hc")
+    for name in ("car", "french horn", "car"):
+        descriptors.describe(feature, name)
+    files = [options["constellation"] for _, options in made]
+    assert files == [parts / "car.npz", parts / f"{safe_name('french horn')}.npz"]
+    before = descriptors.identity(feature)["constellation"]
+    (parts / "car.npz").write_bytes(b"other parts")
+    assert descriptors.identity(feature)["constellation"] != before
+    with pytest.raises(FileNotFoundError, match="Expected parts.*Received: .* without bird, cow"):
+        descriptors.check(feature, ["cow", "car", "bird"])
+
+
+def test_one_file_of_parts_serves_all_classes(made, parts):
+    feature = "constellation-bp"
+    descriptors = Descriptors({feature: {"constellation": parts / "car.npz"}})
+    descriptors.check(feature, ["car", "bird"])
+    assert descriptors.describe(feature, "car") is descriptors.describe(feature, "bird")
+    assert made == [(feature, {"constellation": parts / "car.npz", "image_size": 224})]
+    with pytest.raises(ValueError, match="option=constellation=FILE.*Received: neither"):
+        Descriptors().check(feature, ["car"])
+    with pytest.raises(FileNotFoundError, match="Received: nowhere"):
+        Descriptors({feature: {"constellation": "nowhere"}}).check(feature, ["car"])

@@ -3,21 +3,18 @@
 import dataclasses
 from collections.abc import Mapping
 
-from anchornet_tf.datasets.label_map import normal_form
 from anchornet_tf.training.config import (
     BANK_LOSS_WEIGHTS,
-    EMBEDDED,
     background_option,
     check_batches,
     check_numbers,
+    chosen_classes,
+    classes_option,
     data_option,
     label_map_option,
+    replaced_all,
 )
 from anchornet_tf.utils.config_fields import option
-
-# Stands for all classes that the data has images of.
-ALL = "all"
-_DRAWN_CLASS = "bird"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,12 +26,7 @@ class Stage1Config:
     real data.
     """
 
-    classes: tuple[str, ...] = option(
-        (),
-        "One class, several separated by commas, or all. Classes are the labels of the data. "
-        f"Default: {_DRAWN_CLASS} of {EMBEDDED}, all classes of other data.",
-        flag="class",
-    )
+    classes: tuple[str, ...] = classes_option()
     data: str = data_option()
     background: str = background_option()
     label_map: str = label_map_option()
@@ -77,15 +69,7 @@ class Stage1Config:
     seed: int = option(0, "Seed of everything that is random.")
 
     def __post_init__(self):
-        classes = self.classes or ((_DRAWN_CLASS,) if self.data == EMBEDDED else (ALL,))
-        classes = tuple(map(normal_form, [classes] if isinstance(classes, str) else classes))
-        if len(set(classes)) != len(classes):
-            raise ValueError(f"Each class may be named once. Received: {', '.join(classes)}")
-        if ALL in classes and len(classes) > 1:
-            raise ValueError(
-                f"`{ALL}` stands alone, for all classes. Received: {', '.join(classes)}"
-            )
-        object.__setattr__(self, "classes", classes)
+        object.__setattr__(self, "classes", chosen_classes(self.classes, self.data))
         check_batches(self, ("num_filters", "steps", "batch_size", "views"))
         numbers = ("learning_rate", "momentum", "weight_decay", "sigma", "seed")
         check_numbers(self, (*numbers, *BANK_LOSS_WEIGHTS))
@@ -100,6 +84,4 @@ class Stage1Config:
         Args:
             images_per_class: the classes that the data has images of.
         """
-        if self.classes != (ALL,):
-            return self
-        return dataclasses.replace(self, classes=tuple(images_per_class) or (ALL,))
+        return replaced_all(self, images_per_class)

@@ -12,11 +12,12 @@ from anchornet_tf.models.bank_file import BankFile
 from anchornet_tf.models.tap_extractor import TapExtractor
 from anchornet_tf.training import augmentation, config_file, loop, strategies
 from anchornet_tf.training.cached_views import CachedViews
+from anchornet_tf.training.config import ALL
 from anchornet_tf.training.run_folder import RunFolder, check_not_further
 from anchornet_tf.training.stage1 import input as stage1_input
 from anchornet_tf.training.stage1 import overview
 from anchornet_tf.training.stage1 import report as stage1_report
-from anchornet_tf.training.stage1.config import ALL, Stage1Config
+from anchornet_tf.training.stage1.config import Stage1Config
 from anchornet_tf.training.stage1.step import BankTraining
 from anchornet_tf.trunks import pca
 from anchornet_tf.utils.safe_names import safe_name

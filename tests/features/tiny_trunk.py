@@ -1,0 +1,32 @@
+"""A trunk of three small convolutions, for tests that need gradients but no ResNet50."""
+
+import keras
+import numpy as np
+
+from anchornet_tf.trunks.backbone import Backbone
+
+DEPTHS = (6, 8, 10)
+
+
+class TinyTrunk(Backbone):
+    """Three taps at 1/4, 1/8 and 1/16 of the image, with random weights.
+
+    Args:
+        seed: int, of the weights.
+    """
+
+    def __init__(self, seed: int = 0):
+        keras.layers.Layer.__init__(self, autocast=False, name="backbone")
+        values = images = keras.Input((None, None, 3))
+        taps = []
+        for number, (depth, strides) in enumerate(zip(DEPTHS, (4, 2, 2), strict=True)):
+            layer = keras.layers.Conv2D(
+                depth, 5, strides=strides, padding="same", activation="relu", name=f"conv{number}"
+            )
+            values = layer(values)
+            taps.append(values)
+        self.resnet = keras.Model(images, taps)
+        rng = np.random.default_rng(seed)
+        for variable in self.resnet.weights:
+            variable.assign(rng.normal(0, 0.1, variable.shape))
+        self.built = True
