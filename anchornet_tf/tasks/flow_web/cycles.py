@@ -14,9 +14,8 @@ from anchornet_tf.tasks.flow_web.web import (
     FREE_BITS,
     NOWHERE,
     Web,
-    is_inside,
-    packed,
     pixel_numbers,
+    pixel_places,
 )
 
 # Numbers that are worked on at a time: what is in use fits into the cache of a core.
@@ -42,21 +41,25 @@ def consistent_positions(web: Web, tolerance: float) -> list[np.ndarray]:
         flow that leaves the image or does not come back. So is the last row, the place after the
         last pixel.
     """
-    count = web.num_pixels
+    height, width = web.size
+    y, x = np.ascontiguousarray(pixel_places(web.size).T)
+    reach = int(tolerance)
 
     def work(image: int) -> np.ndarray:
-        places = web.positions(image)
-        found = np.full((count + 1, places.shape[1]), NOWHERE)
-        for column, other in enumerate(web.links.neighbors[image]):
-            there = places[:, column]
-            valid = np.flatnonzero(is_inside(there, web.size))
-            there = there[valid]
-            number = there[:, 1].astype(np.intp) * web.size[0] + there[:, 0]
-            back = web.flows[other][number, web.links.column(other, image)]
+        own = web.links.neighbors[image]
+        found = np.full((web.num_pixels + 1, len(own)), NOWHERE)
+        # Pair by pair, pixels lie side by side.
+        flows = np.ascontiguousarray(web.flows[image].swapaxes(0, 1))
+        for column, (flow, other) in enumerate(zip(flows, own, strict=True)):
+            down, across = y + flow[:, 0], x + flow[:, 1]
+            valid = (down >= 0) & (down < height) & (across >= 0) & (across < width)
+            there = np.where(valid, across * height + down, 0).astype(np.intp)
+            back = web.flows[other][:, web.links.column(other, image)]
             # The way out and the way back cancel, to within the tolerance.
-            off = np.abs(web.flows[image][valid, column].astype(np.int32) + back)
-            valid = valid[(off <= tolerance).all(axis=1)]
-            found[valid, column] = packed(places[valid, column])
+            off = np.abs(flow + np.take(_joined(back), there).view(np.int16).reshape(-1, 2))
+            valid &= (off[:, 0] <= reach) & (off[:, 1] <= reach)
+            places = down.astype(np.uint32) << np.uint32(16) | across.astype(np.uint32)
+            found[:-1, column] = np.where(valid, places, NOWHERE)
         return found
 
     return for_each_image(work, len(web))
@@ -129,6 +132,11 @@ def aligned(web: Web, values: np.ndarray, image: int, other: int, missing) -> np
     values = np.take(values, columns, axis=-1)
     values[..., ~there] = missing
     return values
+
+
+def _joined(flow: np.ndarray) -> np.ndarray:
+    """Returns int16 vectors `(n, 2)` as single numbers `(n,)`, which are looked up at once."""
+    return np.ascontiguousarray(flow).view(np.int32)[:, 0]
 
 
 class _AgreementTest:

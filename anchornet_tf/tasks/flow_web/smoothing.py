@@ -9,6 +9,7 @@ from anchornet_tf.tasks.flow_web.web import Web
 
 # Smaller weights of distance count as none, so that only a window is looked at.
 _SMALLEST_WEIGHT = 1e-3
+_PIXELS_AT_ONCE = 256
 
 
 def follow_neighbors(
@@ -68,19 +69,22 @@ class _Window:
         pixels = np.argsort(counts, kind="stable")[: int(rate * len(counts) + 0.5)]
         # In the order of pixels, what is read lies close together.
         pixels = np.sort(pixels)
-        growth = np.exp(counts / scale)
-        values = np.empty((self._framed, 4), np.float32)
-        values[:, 0] = -1  # Nothing outside agrees with as much as any pixel does.
-        values[:, 1:] = 0
-        values[self._inner, 0] = counts
-        values[self._inner, 1] = growth
-        values[self._inner, 2:] = growth[:, np.newaxis] * flow
-        places, least = self._inner[pixels], counts[pixels].astype(np.float32)
-        total = np.zeros((len(pixels), 4), np.float32)
-        near, part = np.empty_like(total), np.empty_like(least)
-        for offset, weight in zip(self._offsets, self._weights, strict=True):
-            np.take(values, places + offset, axis=0, out=near, mode="clip")
-            np.multiply(near[:, 0] >= least, weight, out=part)
-            np.multiply(near, part[:, np.newaxis], out=near)
-            np.add(total, near, out=total)
-        return pixels, total[:, 2:] / total[:, 1:2]
+        # The weight of a pixel beside its distance. It grows with the count, so that comparing it
+        # is comparing counts; the frame around the image has less than any pixel.
+        growth = np.zeros(self._framed, np.float32)
+        growth[self._inner] = np.exp(counts / scale)
+        sums = [np.zeros_like(growth) for _ in range(2)]
+        for axis, values in enumerate(sums):
+            values[self._inner] = growth[self._inner] * flow[:, axis]
+        means = np.empty((len(pixels), 2), np.float32)
+        for start in range(0, len(pixels), _PIXELS_AT_ONCE):
+            part = slice(start, start + _PIXELS_AT_ONCE)
+            places = self._inner[pixels[part]]
+            around = places[:, np.newaxis] + self._offsets
+            found = np.take(growth, around, mode="clip")
+            weights = (found >= growth[places][:, np.newaxis]) * self._weights
+            total = np.einsum("pq,pq->p", found, weights)
+            for axis, values in enumerate(sums):
+                np.take(values, around, out=found, mode="clip")
+                means[part, axis] = np.einsum("pq,pq->p", found, weights) / total
+        return pixels, means

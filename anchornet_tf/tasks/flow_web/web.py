@@ -44,10 +44,6 @@ class Web:
         """Returns a web whose flows can be changed without changing these."""
         return Web(self.size, self.links, [flow.copy() for flow in self.flows])
 
-    def positions(self, image: int) -> np.ndarray:
-        """Returns where the pixels of an image land, `(pixels, neighbours, 2)` of int32 (y, x)."""
-        return pixel_places(self.size)[:, np.newaxis] + self.flows[image]
-
     def flow(self, source: int, target: int) -> np.ndarray:
         """Returns the flow of a linked pair as int16 `(height, width, 2)`."""
         return as_image(self.flows[source][:, self.links.column(source, target)], self.size)
@@ -74,11 +70,6 @@ def is_inside(places: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     """Tells which places (y, x) are pixels of an image."""
     y, x = places[..., 0], places[..., 1]
     return (y >= 0) & (y < size[0]) & (x >= 0) & (x < size[1])
-
-
-def packed(places: np.ndarray) -> np.ndarray:
-    """Returns places (y, x) inside an image as single uint32 numbers."""
-    return (places[..., 0].astype(np.uint32) << np.uint32(16)) | places[..., 1].astype(np.uint32)
 
 
 def pixel_numbers(packed_places: np.ndarray, size: tuple[int, int]) -> np.ndarray:
