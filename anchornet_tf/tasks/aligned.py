@@ -128,8 +128,7 @@ class AlignedImages:
                 objective = tuple(archive["objective"].tolist())
         except (KeyError, ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
             raise ValueError(
-                "Expected a file that an alignment was saved to. "
-                f"Received: {os.fspath(path)!r}"
+                f"Expected a file that an alignment was saved to. Received: {os.fspath(path)!r}"
             ) from error
         return cls(sizes, Consistent(Web((height, width), links, flows), objective, agreement))
 

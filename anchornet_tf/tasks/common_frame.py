@@ -63,9 +63,7 @@ class CommonFrame:
         pixels = self.images[number].pixels
         if pixels.shape[:2] == (height, width):
             return pixels
-        resized = PIL.Image.fromarray(pixels).resize(
-            (width, height), PIL.Image.Resampling.BILINEAR
-        )
+        resized = PIL.Image.fromarray(pixels).resize((width, height), PIL.Image.Resampling.BILINEAR)
         return np.asarray(resized)
 
     def seen_by(self, matcher: Matcher) -> list:

@@ -46,6 +46,4 @@ class FlowWebSettings:
                 raise ValueError(f"`{name}` must be positive. Received: {getattr(self, name)}")
         for name in ("tolerance", "iterations", "regularization", "noise", "seed"):
             if not getattr(self, name) >= 0:
-                raise ValueError(
-                    f"`{name}` must not be negative. Received: {getattr(self, name)}"
-                )
+                raise ValueError(f"`{name}` must not be negative. Received: {getattr(self, name)}")
