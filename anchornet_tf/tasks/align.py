@@ -77,8 +77,9 @@ def align(
     """
     if isinstance(images, str | os.PathLike) or not isinstance(images, Iterable):
         raise ValueError(f"Expected a list of images, such as paths. Received: {images!r}")
-    frame = CommonFrame.of([read_scaled(image, SEEN_SIDE) for image in images], max_side)
-    check_set(len(frame), neighbors)
+    images = [read_scaled(image, SEEN_SIDE) for image in images]
+    check_set(len(images), neighbors)
+    frame = CommonFrame.of(images, max_side)
     if not isinstance(matcher, Matcher) and (flows is None or neighbors):
         # The iterations find out by themselves which matches are right.
         matcher = Matcher(features, matcher, **{"confidence": None} | options)
