@@ -104,30 +104,42 @@ class _HubSearch:
             hub_positions: `(pixels + 1, neighbours)` where the hub's pixels land.
             hub_hubs: `(words, pixels + 1, neighbours)` their sets.
         """
+        if not len(self._targets):
+            return
         height, width = (np.float32(1 / side) for side in self._web.size)
-        for top in range(0, len(landing), self._rows):
-            part = slice(top, top + self._rows)
+        own_column = np.searchsorted(self._targets, hub)
+        is_target = own_column < len(self._targets) and self._targets[own_column] == hub
+        # Where the way to the hub itself does not come back, nothing is to be gained.
+        rows = np.flatnonzero(landing < self._web.num_pixels)
+        for top in range(0, len(rows), self._rows):
+            part = rows[top : top + self._rows]
             there = landing[part]
-            counts = np.zeros((len(there), len(self._targets)), np.float32)
+            gain = np.zeros((len(part), len(self._targets)), np.float32)
             for word, sets in enumerate(hub_hubs):
                 both = np.take(sets, there, axis=0, mode="clip")[:, self._later]
                 both &= first_leg[word, part, np.newaxis]
-                counts += np.bitwise_count(both)
-            counts *= self.share
+                gain += np.bitwise_count(both)
+            gain *= self.share
             places = np.take(hub_positions, there, axis=0, mode="clip")[:, self._later]
-            down = (places >> np.uint32(16)).astype(np.float32)
-            across = (places & np.uint32(0xFFFF)).astype(np.float32)
-            down -= self._start_y[part]
-            across -= self._start_x[part]
+            down = np.take(self._start_y, part, axis=0, mode="clip")
+            across = np.take(self._start_x, part, axis=0, mode="clip")
+            # Explicitly: NumPy would subtract integers from float32 in float64.
+            down -= (places >> np.uint32(16)).astype(np.float32)
+            across -= (places & np.uint32(0xFFFF)).astype(np.float32)
             down *= height
             across *= width
             down *= down
             across *= across
             down += across
             down *= self._weight
-            counts -= down
-            counts[places == NOWHERE] = -np.inf
-            counts[:, self._targets == hub] = -np.inf
-            better = counts > self.best[part]
-            np.copyto(self.best[part], counts, where=better)
-            np.copyto(self.hub[part], np.int16(hub), where=better)
+            gain -= down
+            np.copyto(gain, -np.inf, where=places == NOWHERE)
+            if is_target:
+                gain[:, own_column] = -np.inf
+            best = np.take(self.best, part, axis=0, mode="clip")
+            better = gain > best
+            np.copyto(best, gain, where=better)
+            self.best[part] = best
+            chosen = np.take(self.hub, part, axis=0, mode="clip")
+            np.copyto(chosen, np.int16(hub), where=better)
+            self.hub[part] = chosen
