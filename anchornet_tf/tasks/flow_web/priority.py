@@ -91,6 +91,8 @@ class _HubSearch:
         self._start_y, self._start_x = (begun[..., axis].astype(np.float32) for axis in (0, 1))
         possible = web.links.num_hubs[image][later]
         self.share = (1 / np.maximum(possible, 1)).astype(np.float32)
+        shape = self._rows, len(web.links.neighbors[image])
+        self._sets, self._places = np.empty(shape, np.uint64), np.empty(shape, np.uint32)
         self.best = np.full(begun.shape[:2], -np.inf, np.float32)
         self.hub = np.zeros(begun.shape[:2], np.int16)
 
@@ -116,11 +118,14 @@ class _HubSearch:
             there = landing[part]
             gain = np.zeros((len(part), len(self._targets)), np.float32)
             for word, sets in enumerate(hub_hubs):
-                both = np.take(sets, there, axis=0, mode="clip")[:, self._later]
+                both = np.take(sets, there, axis=0, mode="clip", out=self._sets[: len(part)])
+                both = both[:, self._later]
                 both &= first_leg[word, part, np.newaxis]
                 gain += np.bitwise_count(both)
             gain *= self.share
-            places = np.take(hub_positions, there, axis=0, mode="clip")[:, self._later]
+            places = np.take(
+                hub_positions, there, axis=0, mode="clip", out=self._places[: len(part)]
+            )[:, self._later]
             down = np.take(self._start_y, part, axis=0, mode="clip")
             across = np.take(self._start_x, part, axis=0, mode="clip")
             # Explicitly: NumPy would subtract integers from float32 in float64.
