@@ -119,4 +119,4 @@ def _stamp(images: ImageSequence, number: int) -> str:
 
 def _save(picture: PIL.Image.Image, path: pathlib.Path) -> None:
     with atomic_file(path) as temporary:
-        picture.save(temporary, optimize=True)
+        picture.save(temporary)
