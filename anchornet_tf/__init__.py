@@ -29,6 +29,7 @@ _HOMES = {
     "get_matcher": "anchornet_tf.matchers.registry",
     "match_pair": "anchornet_tf.matchers.api",
     "match_many": "anchornet_tf.matchers.api",
+    "align": "anchornet_tf.tasks.align",
     "transfer": "anchornet_tf.tasks.transfer",
 }
 

@@ -20,6 +20,7 @@ PUBLIC_NAMES = {
     "TapExtractor",
     "TiedAutoencoder",
     "__version__",
+    "align",
     "get_descriptor",
     "get_matcher",
     "load",

@@ -1,0 +1,1 @@
+"""FlowWeb (Zhou, Lee, Yu, Efros, CVPR 2015): flows among many images, made to agree in cycles."""
