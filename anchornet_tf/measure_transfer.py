@@ -43,7 +43,7 @@ _OPTION = flags.DEFINE_multi_string(
 
 def main(argv):
     program.flags_only(argv)
-    counts = [int(text) for text in _REFERENCES.value]
+    counts = _counts()
     options = dict(parse_option(text) for text in _OPTION.value)
     # TensorFlow is imported after the flags are parsed, so that --help answers at once.
     import pathlib
@@ -52,7 +52,7 @@ def main(argv):
     from anchornet_tf.runner.transfer_scores import TransferTrial
     from anchornet_tf.utils import files
 
-    sets = _sets()
+    sets = _sets(max(counts))
     figures = {}
     for features in _FEATURES.value:
         # SIFT at every pixel is far finer than any grid that votes are counted on.
@@ -74,6 +74,16 @@ def main(argv):
     print(f"Figures are in {folder / 'transfer.json'}")
 
 
+def _counts() -> list[int]:
+    given = _REFERENCES.value
+    if not given or not all(text.isdecimal() and int(text) > 0 for text in given):
+        raise ValueError(
+            "--references must be positive numbers, such as 1,2,5. "
+            f"Received: {','.join(given) or 'nothing'}"
+        )
+    return [int(text) for text in given]
+
+
 def _variants(count: int) -> dict[str, dict]:
     word = "reference" if count == 1 else "references"
     variants = {f"{count} {word}": {}}
@@ -84,15 +94,24 @@ def _variants(count: int) -> dict[str, dict]:
     return variants
 
 
-def _sets():
-    """Returns the annotated images of each class."""
+def _sets(most_references):
+    """Returns the annotated images of each class that has enough, so that all rows share them."""
     options = {"subset": _SUBSET.value} if _SUBSET.value else {}
     benchmark = BENCHMARKS.create(_BENCHMARK.value, data_dir=_DATA_DIR.value, **options)
     sets = {}
     for annotation in benchmark.annotations().values():
         sets.setdefault(annotation.class_name, []).append(annotation)
     most = _IMAGES.value or None
-    return {name: images[:most] for name, images in sets.items()}
+    sets = {name: images[:most] for name, images in sets.items()}
+    kept = {name: images for name, images in sets.items() if len(images) > most_references}
+    if not kept:
+        raise ValueError(
+            f"Expected a class of more than {most_references} images, for as many references and a "
+            f"target. Received: {max(map(len, sets.values()))} at most"
+        )
+    if left_out := sorted(sets.keys() - kept.keys()):
+        print(f"Left out, too few images for {most_references} references: {', '.join(left_out)}")
+    return kept
 
 
 if __name__ == "__main__":
