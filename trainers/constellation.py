@@ -7,8 +7,8 @@
 This is the baseline Constellation (Simon and Rodner, Neural Activation Constellations, ICCV 2015)
 on ResNet50: channels are located in every image by their gradients, and those whose locations keep
 their places relative to each other are parts, for each aspect (view) of the class on its own. A
-class takes about ten minutes on two cores. --workdir is runs/constellation-CLASS by default. The
-same command continues a run that was stopped. In Python afterwards:
+class takes ten to twenty minutes on two cores. --workdir is runs/constellation-CLASS by default.
+The same command continues a run that was stopped. In Python afterwards:
 
     descriptor = anchornet_tf.get_descriptor(
         "constellation-hc", constellation="runs/constellation-bird/constellations/bird.npz"

@@ -23,7 +23,7 @@ class ConstellationConfig:
     """The part-like channels of one or more classes, each on its own.
 
     Cost: a pass backward through the trunk for every candidate channel of every image. With the
-    defaults a class takes 60 images x 120 candidates and about ten minutes on two free cores.
+    defaults a class takes 60 images x 120 candidates and ten to twenty minutes on two cores.
 
     Raises:
         ValueError: If a value is out of its range.
