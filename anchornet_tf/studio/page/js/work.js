@@ -1,0 +1,84 @@
+/**
+ * Keeps the work on the server, so that it survives a reload and two tabs share it.
+ *
+ * The server counts revisions. Who saves on top of an old one is told so, and takes the newer work
+ * over: what another tab did last is not lost silently.
+ */
+
+import { debounce } from "./dom.js";
+import { getJson, sendJson } from "./api.js";
+import { showError, showNotice } from "./messages.js";
+
+const QUIET_MILLISECONDS = 400;
+
+export class Work {
+  revision = 0;
+  settings = {};
+  #marks;
+  #taking = false;
+  #saving = Promise.resolve();
+  #channel = new BroadcastChannel("anchornet-studio");
+  #later = debounce(() => this.#save(), QUIET_MILLISECONDS);
+
+  /** @param {import("./marks.js").Marks} marks */
+  constructor(marks) {
+    this.#marks = marks;
+    marks.addEventListener("change", () => {
+      if (!this.#taking) this.#later();
+    });
+    this.#channel.addEventListener("message", () => this.refresh().catch(showError));
+    // A tab that lay in the background may be behind another browser's.
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) this.#later.flush();
+      else this.refresh().catch(() => {});
+    });
+    addEventListener("pagehide", () => this.#later.flush());
+  }
+
+  /** Loads the work for the first time. */
+  async load() {
+    this.#take(await getJson("/work"));
+  }
+
+  /** Takes over what another tab saved, unless this one is about to save. */
+  async refresh() {
+    await this.#saving;
+    const work = await getJson("/work");
+    if (work.revision > this.revision) this.#take(work);
+  }
+
+  /** Notes a setting that outlives the page. */
+  set(name, value) {
+    if (JSON.stringify(this.settings[name]) === JSON.stringify(value)) return;
+    this.settings = { ...this.settings, [name]: value };
+    this.#later();
+  }
+
+  #take(work) {
+    this.revision = work.revision;
+    this.settings = work.settings ?? {};
+    this.#taking = true;
+    this.#marks.take(work.marks ?? [], this.settings.names ?? [], { asStep: false });
+    this.#taking = false;
+  }
+
+  #save() {
+    this.#saving = this.#saving.then(() => this.#put()).catch(showError);
+    return this.#saving;
+  }
+
+  async #put() {
+    const settings = { ...this.settings, names: this.#marks.names };
+    try {
+      const work = { revision: this.revision, marks: this.#marks.toList(), settings };
+      ({ revision: this.revision } = await sendJson("PUT", "/work", work, {}));
+      this.settings = settings;
+      this.#channel.postMessage(this.revision);
+    } catch (error) {
+      if (error.status !== 409) throw error;
+      const current = error.body.work ?? error.body;
+      this.#take(current.marks ? current : await getJson("/work"));
+      showNotice("Another tab changed the work meanwhile; its newer state is shown here.");
+    }
+  }
+}
