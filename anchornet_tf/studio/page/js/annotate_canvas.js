@@ -65,7 +65,14 @@ export class AnnotateCanvas {
     if (this.tool !== "point") return this.regions.press(this.tool, point, event);
     const hit = this.#hit(event);
     if (hit) {
-      this.#drag = { name: hit.name, x: hit.x, y: hit.y, moved: false, offX: hit.x - point.x, offY: hit.y - point.y };
+      this.#drag = {
+        name: hit.name,
+        x: hit.x,
+        y: hit.y,
+        moved: false,
+        offX: hit.x - point.x,
+        offY: hit.y - point.y,
+      };
       this.actions.choose(hit.name);
     } else if (point.inside) {
       this.actions.place(point.x, point.y);
@@ -76,7 +83,10 @@ export class AnnotateCanvas {
   #dragTo(point, event) {
     if (this.tool !== "point") return this.regions.drag(this.tool, point, event);
     if (!this.#drag) return undefined;
-    Object.assign(this.#drag, this.view.clamp(point.x + this.#drag.offX, point.y + this.#drag.offY));
+    Object.assign(
+      this.#drag,
+      this.view.clamp(point.x + this.#drag.offX, point.y + this.#drag.offY),
+    );
     this.#drag.moved = true;
     return this.draw();
   }
@@ -105,7 +115,9 @@ export class AnnotateCanvas {
       this.actions.place(cursor.x, cursor.y);
       return true;
     }
-    const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+    const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[
+      event.key
+    ];
     const point = this.actions.points().find(({ name }) => name === this.chosen);
     if (!step || !point || !plain || this.tool !== "point") return false;
     const far = event.shiftKey ? 10 : 1;
@@ -121,9 +133,11 @@ export class AnnotateCanvas {
     }
     this.regions.paint(context);
     const names = byId("annotate-names").checked;
-    const points = this.actions.points().map((point) =>
-      point.name === this.#drag?.name ? { ...point, ...this.#drag, kind: "marked" } : point,
-    );
+    const points = this.actions
+      .points()
+      .map((point) =>
+        point.name === this.#drag?.name ? { ...point, ...this.#drag, kind: "marked" } : point,
+      );
     // Names lie below all points, so that none hides a point.
     if (names) {
       for (const point of points) {

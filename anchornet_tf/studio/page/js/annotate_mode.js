@@ -3,6 +3,7 @@
 import { AnnotateCanvas } from "./annotate_canvas.js";
 import { byId, isTyping } from "./dom.js";
 import { Cards } from "./cards.js";
+import { contentsOf, statusLine, summaryLine } from "./annotate_contents.js";
 import { connectFiles } from "./annotation_files.js";
 import { loadPicture } from "./pictures.js";
 import { PointList } from "./point_list.js";
@@ -38,7 +39,11 @@ export class AnnotateMode {
       setPolygons: (polygons) => this.#setPolygons(polygons),
     });
     this.list = new PointList(marks, (name) => this.choose(name));
-    this.cards = new Cards(byId("annotate-cards"), (id) => this.pick(id), (id) => this.contents(id));
+    this.cards = new Cards(
+      byId("annotate-cards"),
+      (id) => this.pick(id),
+      (id) => this.contents(id),
+    );
     connectFiles(marks, () => this.request());
     this.#listen();
   }
@@ -101,7 +106,8 @@ export class AnnotateMode {
     addEventListener("keydown", (event) => {
       if (!this.active || isTyping(event) || !(event.ctrlKey || event.metaKey)) return;
       const key = event.key.toLowerCase();
-      const action = key === "y" || (key === "z" && event.shiftKey) ? "redo" : key === "z" ? "undo" : null;
+      const action =
+        key === "y" || (key === "z" && event.shiftKey) ? "redo" : key === "z" ? "undo" : null;
       if (!action) return;
       event.preventDefault();
       marks[action]();
@@ -125,9 +131,7 @@ export class AnnotateMode {
   }
 
   badges() {
-    const badges = new Map(this.marks.references.map((id) => [id, "✓"]));
-    badges.set(this.current, "•");
-    return badges;
+    return new Map([[this.current, "•"], ...this.marks.references.map((id) => [id, "✓"])]);
   }
 
   /** Shows an image large. */
@@ -155,35 +159,8 @@ export class AnnotateMode {
     this.#refresh();
   }
 
-  /** What is to be drawn for an image: what was marked in it, or else what was found. */
   contents(id) {
-    const name = store.image(id)?.name ?? "";
-    const open = id === this.current;
-    const kindOf = (score) => (score >= this.threshold ? "sure" : "unsure");
-    if (this.marks.isReference(id)) {
-      const { points, regions } = this.marks.of(id);
-      return {
-        name, open, stale: false, status: "marked", text: "marked by you",
-        points: Object.entries(points).map(([named, [x, y]]) => ({ name: named, x, y, kind: "marked" })),
-        regions: regions.map((region) => ({ ...region, kind: "marked" })),
-      };
-    }
-    const found = this.transfer.results.get(id);
-    if (!found || found.error) {
-      return { name, open, stale: false, status: "", text: found?.error ?? "", points: [], regions: [] };
-    }
-    const points = found.points
-      .filter(({ x, y }) => x !== null && y !== null)
-      .map((point) => ({ ...point, kind: kindOf(point.score) }));
-    const regions = found.regions.map((region) => ({ ...region, kind: kindOf(region.score) }));
-    const all = [...points, ...regions];
-    const mean = all.reduce((sum, { score }) => sum + score, 0) / Math.max(1, all.length);
-    return {
-      name, open, points, regions, mean, used: found.used,
-      stale: this.transfer.stale.has(id),
-      status: kindOf(mean),
-      text: `${Math.round(100 * mean)} %`,
-    };
+    return contentsOf(id, this.marks, this.transfer, this.threshold, id === this.current);
   }
 
   /** Marks a point where was clicked: the chosen one, or the next that is not there yet. */
@@ -227,7 +204,11 @@ export class AnnotateMode {
   #remove(name) {
     this.canvas.chosen = null;
     if (this.marks.isReference(this.current)) this.marks.removePoint(this.current, name);
-    else this.marks.adopt(this.current, this.#kept().filter((point) => point.name !== name));
+    else
+      this.marks.adopt(
+        this.current,
+        this.#kept().filter((point) => point.name !== name),
+      );
   }
 
   /** Everything that was found is right, says the user. */
@@ -250,9 +231,12 @@ export class AnnotateMode {
 
   #setPolygons(polygons) {
     const name = this.#regionName();
-    const others = this.marks.of(this.current).regions.filter((region) => region.name !== name);
+    const isReference = this.marks.isReference(this.current);
+    const present = isReference ? this.marks.of(this.current).regions : this.#keptRegions();
+    const others = present.filter((region) => region.name !== name);
     const regions = polygons.length ? [...others, { name, polygons }] : others;
-    this.marks.setRegions(this.current, regions);
+    if (isReference) this.marks.setRegions(this.current, regions);
+    else this.marks.adopt(this.current, this.#kept(), regions);
   }
 
   #found(id) {
@@ -280,32 +264,20 @@ export class AnnotateMode {
     this.cards.updateAll();
     const isReference = marks.isReference(this.current);
     byId("annotate-image").textContent = contents.name;
-    byId("annotate-status").textContent = this.#status(contents, isReference);
+    byId("annotate-status").textContent = statusLine(
+      contents,
+      isReference,
+      this.marks.names,
+      this.canvas,
+    );
     byId("accept").hidden = isReference || !(contents.points.length + contents.regions.length);
     byId("forget").hidden = !isReference;
     byId("undo").disabled = !marks.canUndo;
     byId("redo").disabled = !marks.canRedo;
     byId("threshold-value").textContent = `${byId("threshold").value} %`;
-    byId("annotate-line").textContent = this.#summary();
+    byId("annotate-line").textContent = summaryLine(this.marks, this.transfer, (id) =>
+      this.contents(id),
+    );
     store.tell("badges");
-  }
-
-  #status({ points, regions, used }, isReference) {
-    if (isReference) return "Marked by you: a reference for all others";
-    if (points.length + regions.length) return used?.length ? `Found from ${used.join(", ")}` : "Found";
-    const { names } = this.marks;
-    const next = this.canvas.chosen ?? names[0];
-    if (this.canvas.tool !== "point") return "Draw around the object, or paint it";
-    return next ? `Click the place of “${next}”` : "Click a place that every image has, such as the eye";
-  }
-
-  #summary() {
-    const { references } = this.marks;
-    if (!references.length) return "Mark something in one image, and it appears in all others.";
-    const found = [...this.transfer.results.keys()].map((id) => this.contents(id));
-    const points = found.flatMap((contents) => [...contents.points, ...contents.regions]);
-    const sure = points.filter(({ kind }) => kind === "sure").length;
-    const marked = `${references.length} marked`;
-    return points.length ? `${marked}, ${found.length} found: ${sure} of ${points.length} marks are sure` : marked;
   }
 }

@@ -24,7 +24,8 @@ export function connectFiles(marks, request) {
   for (const button of menu.querySelectorAll("[data-format]")) {
     button.addEventListener("click", async () => {
       menu.open = false;
-      if (!marks.references.length) return showError("Mark a point or an outline first: there is nothing to export yet.");
+      if (!marks.references.length)
+        return showError("Mark a point or an outline first: there is nothing to export yet.");
       menu.setAttribute("aria-busy", "true");
       try {
         const { format } = button.dataset;

@@ -64,7 +64,11 @@ async function request(method, path, { parameters, body, signal, type } = {}) {
   } catch {
     // No JSON: the line below has to do.
   }
-  throw new ServerError(said?.error ?? `The studio answered ${answer.status}.`, answer.status, said);
+  throw new ServerError(
+    said?.error ?? `The studio answered ${answer.status}.`,
+    answer.status,
+    said,
+  );
 }
 
 export const getJson = async (path, options) => (await request("GET", path, options)).json();

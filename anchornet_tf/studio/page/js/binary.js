@@ -19,8 +19,6 @@ export function decode(buffer) {
   const start = 4 + length;
   // A buffer that does not begin at a multiple of the size cannot be looked at in place.
   const values =
-    start % Kind.BYTES_PER_ELEMENT === 0
-      ? new Kind(buffer, start)
-      : new Kind(buffer.slice(start));
+    start % Kind.BYTES_PER_ELEMENT === 0 ? new Kind(buffer, start) : new Kind(buffer.slice(start));
   return { header, values };
 }

@@ -163,7 +163,10 @@ export class CanvasView {
 
   #drawCursor(context) {
     const { x, y } = this.toView(this.cursor.x, this.cursor.y);
-    for (const [colour, width] of [["#000", 4], ["#fff", 2]]) {
+    for (const [colour, width] of [
+      ["#000", 4],
+      ["#fff", 2],
+    ]) {
       context.strokeStyle = colour;
       context.lineWidth = width;
       context.beginPath();
@@ -178,7 +181,8 @@ export class CanvasView {
   #listen(zoomable) {
     const { upper, handlers } = this;
     const send = (name) => (event) => {
-      if (this.image && this.picture) handlers[name]?.(this.toImage(event.clientX, event.clientY), event);
+      if (this.image && this.picture)
+        handlers[name]?.(this.toImage(event.clientX, event.clientY), event);
     };
     upper.addEventListener("pointermove", (event) => {
       this.cursor = null;

@@ -50,7 +50,12 @@ export class Cards {
   #make(image) {
     return element(
       "button.card",
-      { type: "button", title: image.name, "data-image": image.id, on: { click: () => this.open(image.id) } },
+      {
+        type: "button",
+        title: image.name,
+        "data-image": image.id,
+        on: { click: () => this.open(image.id) },
+      },
       [
         element("canvas.card-picture"),
         element("span.card-foot", {}, [
@@ -106,7 +111,7 @@ export class Cards {
     });
     for (const { polygons, kind } of regions) drawRegion(context, polygons, toView, kind);
     // Cards are shown smaller than they are drawn.
-    const radius = Math.max(canvas.width, canvas.height) / 42;
+    const radius = Math.max(canvas.width, canvas.height) / 38;
     for (const { x, y, kind } of points) drawPoint(context, toView(x, y), kind, { radius });
   }
 }

@@ -1,4 +1,4 @@
-/** Files that are dropped, pasted or chosen become images; what is no image gives a readable line. */
+/** Files that are dropped, pasted or chosen become images; others give a readable line. */
 
 import { byId } from "./dom.js";
 import { showError, showNotice } from "./messages.js";
@@ -21,7 +21,9 @@ async function add(files) {
       }
       images.push(await store.upload(file));
     } catch (error) {
-      const named = error.message.includes(file.name) ? error.message : `${file.name}: ${error.message}`;
+      const named = error.message.includes(file.name)
+        ? error.message
+        : `${file.name}: ${error.message}`;
       showError(named);
     }
   }

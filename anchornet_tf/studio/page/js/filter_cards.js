@@ -37,7 +37,12 @@ export class FilterCards {
     for (const image of store.readable()) {
       const card = element(
         "button.card.plain-card",
-        { type: "button", title: image.name, "data-image": image.id, on: { click: () => this.pick(image.id) } },
+        {
+          type: "button",
+          title: image.name,
+          "data-image": image.id,
+          on: { click: () => this.pick(image.id) },
+        },
         [element("canvas.card-picture"), element("span.card-name", { text: image.name })],
       );
       this.host.append(card);

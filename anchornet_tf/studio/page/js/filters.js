@@ -67,7 +67,11 @@ export class FilterGallery {
     if (none) return;
     if (!this.select.options.length) {
       const chosen = this.work.settings.class ?? likelyClass(classes, store.images);
-      fillSelect(this.select, classes.map((name) => ({ value: name, text: name })), chosen);
+      fillSelect(
+        this.select,
+        classes.map((name) => ({ value: name, text: name })),
+        chosen,
+      );
     }
     this.image ??= store.pair.a;
     if (this.#done !== this.className) this.start();

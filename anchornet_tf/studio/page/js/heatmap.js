@@ -16,7 +16,7 @@ export class HeatMap {
    * @param {number} columns
    * @param {number} low The value that gets the first colour, and is nearly transparent.
    * @param {number} high The value that gets the last colour.
-   * @param {{least?: number, most?: number, power?: number}} [opacity] Of the lowest and the highest.
+   * @param {{least?: number, most?: number, power?: number}} [opacity] From low to high.
    */
   fill(values, columns, low, high, { least = 0.25, most = 0.85, power = 1 } = {}) {
     const rows = values.length / columns;

@@ -1,4 +1,4 @@
-/** Hover: the place under the mouse is shown in the other image, with the likeness of all others. */
+/** Hover: the place under the mouse is shown in the other image, with the likeness of all. */
 
 import { announce, showError } from "./messages.js";
 import { byId } from "./dom.js";
@@ -149,7 +149,11 @@ export class HoverMode {
     const { lowest, highest } = this.#found;
     // The upper half of the range tells where it is; the lower half is what all places share.
     const low = lowest + (highest - lowest) * 0.3;
-    this.#heat.fill(this.#likeness, target.columns, low, highest, { least: 0.12, most: 0.82, power: 1.4 });
+    this.#heat.fill(this.#likeness, target.columns, low, highest, {
+      least: 0.12,
+      most: 0.82,
+      power: 1.4,
+    });
   }
 
   #paint(side, point, match) {

@@ -72,6 +72,10 @@ export class LookMode {
     byId("look-swap").hidden = view === "filters";
     if (view === "filters") this.filters.enter();
     else if (this.active) this.#redraw();
+    this.#say("");
+    if (view === "blend")
+      this.#say("B is pulled onto A, place by place. Slide from one to the other.");
+    else this.#drawLines();
     store.tell("badges");
   }
 
@@ -120,13 +124,13 @@ export class LookMode {
     if (!this.#flow || !this.pair.views.a.picture || !this.pair.views.b.picture) return;
     const count = Number(byId("look-count").value);
     const matches = spreadMatches(this.#flow, count, Number(byId("look-least").value));
-    const { width, height } = this.#flow.source;
+    const { width } = this.#flow.source;
     context.lineCap = "round";
     // All white borders lie below all lines, so that crossings stay readable.
     const strokes = matches.map(({ from, to }) => [
       place("a", from.x, from.y),
       place("b", to.x, to.y),
-      placeColour(from.x / width, from.y / height),
+      placeColour(from.x / width),
     ]);
     for (const border of [true, false]) {
       for (const [start, end, colour] of strokes) {
@@ -174,7 +178,7 @@ export class LookMode {
       if (values[cell] > highest) highest = values[cell];
     }
     // Probabilities are read on the scale from 0 to 1; scores of a matcher may go higher.
-    this.#heat.fill(values, flow.columns, 0, highest, { least: 0.72, most: 0.72 });
+    this.#heat.fill(values, flow.columns, 0, highest, { least: 0.65, most: 0.65 });
     byId("look-highest").textContent = highest.toFixed(highest === 1 ? 0 : 2);
     this.#heat.drawInto(context, view.frame);
   }

@@ -44,11 +44,14 @@ async function start() {
   await store.load();
   const marks = new Marks();
   const work = new Work(marks);
-  await work.load();
+  // Without its work the page is still of use.
+  await work.load().catch(showError);
   remembered(work.settings);
   methodMenu(work);
   closeMenus();
-  document.title = store.state.folder ? `${store.state.folder} · AnchorNet studio` : "AnchorNet studio";
+  document.title = store.state.folder
+    ? `${store.state.folder} · AnchorNet studio`
+    : "AnchorNet studio";
   byId("folder").textContent = store.state.folder ?? "examples";
   byId("version").textContent = `version ${store.state.version}`;
   modes = {

@@ -17,7 +17,9 @@ export class ManyMode {
 
   constructor() {
     this.grid = byId("many-grid");
-    this.bar = new ProgressBar(byId("many-progress"), () => this.#stop("Cancelled. What was done is shown."));
+    this.bar = new ProgressBar(byId("many-progress"), () =>
+      this.#stop("Cancelled. What was done is shown."),
+    );
     byId("many-start").addEventListener("click", () => this.#start());
     for (const radio of document.getElementsByName("many-shown")) {
       radio.addEventListener("change", () => this.#fill());
@@ -64,7 +66,8 @@ export class ManyMode {
     byId("many-empty").textContent =
       others < 1
         ? "Add more images: every other one is pulled onto the chosen one."
-        : `${others} other images will be pulled onto this one, place by place. Pick another in the strip to change it.`;
+        : `${others} other images will be pulled onto this one, place by place. ` +
+          "Pick another in the strip to change it.";
     this.#fill();
     store.tell("badges");
   }

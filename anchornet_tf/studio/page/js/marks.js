@@ -8,7 +8,8 @@
 const MOST_STEPS = 200;
 
 /**
- * @typedef {{points: Object<string, number[]>, regions: Array<{name: string, polygons: Array}>}} Marked
+ * @typedef {{name: string, polygons: Array}} Region
+ * @typedef {{points: Object<string, number[]>, regions: Region[]}} Marked
  * @typedef {{names: string[], images: Object<string, Marked>}} State
  */
 

@@ -16,7 +16,12 @@ function toast(text, kind) {
   const close = () => box.remove();
   const box = element(`div.toast.${kind}`, { role: kind === "error" ? "alert" : "status" }, [
     element("span.toast-text", { text }),
-    element("button.icon-button", { type: "button", "aria-label": "Close", text: "×", on: { click: close } }),
+    element("button.icon-button", {
+      type: "button",
+      "aria-label": "Close",
+      text: "×",
+      on: { click: close },
+    }),
   ]);
   box.dataset.text = text;
   list.append(box);

@@ -32,7 +32,9 @@ export class PaintedMask {
     for (const polygon of polygons) {
       this.context.beginPath();
       polygon.forEach((corner, number) =>
-        number ? this.context.lineTo(...this.#place(corner)) : this.context.moveTo(...this.#place(corner)),
+        number
+          ? this.context.lineTo(...this.#place(corner))
+          : this.context.moveTo(...this.#place(corner)),
       );
       this.context.closePath();
       this.context.fill("evenodd");
@@ -55,7 +57,8 @@ export class PaintedMask {
   polygons() {
     const { data } = this.context.getImageData(0, 0, this.width, this.height);
     const mask = new Uint8Array(this.width * this.height);
-    for (let pixel = 0; pixel < mask.length; pixel++) mask[pixel] = data[pixel * 4 + 3] > 127 ? 1 : 0;
+    for (let pixel = 0; pixel < mask.length; pixel++)
+      mask[pixel] = data[pixel * 4 + 3] > 127 ? 1 : 0;
     return trace(mask, this.width, this.height)
       .map((loop) => simplify(loop, TOLERANCE))
       .filter((loop) => loop.length >= 3)

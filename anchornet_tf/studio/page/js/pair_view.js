@@ -73,12 +73,16 @@ export class PairView {
     await Promise.all(
       ["a", "b"].map(async (side) => {
         const image = store.image(store.pair[side]);
-        if (!image) return this.views[side].show(null, null, "Drop an image here, or pick one below");
+        if (!image)
+          return this.views[side].show(null, null, "Drop an image here, or pick one below");
         try {
           const picture = await loadPicture(image);
           // Another image may have been chosen meanwhile.
           if (store.pair[side] !== image.id) return undefined;
-          this.views[side].upper.setAttribute("aria-label", `Image ${side.toUpperCase()}: ${image.name}`);
+          this.views[side].upper.setAttribute(
+            "aria-label",
+            `Image ${side.toUpperCase()}: ${image.name}`,
+          );
           this.views[side].show(image, picture);
           images[side] = image;
         } catch (error) {

@@ -30,7 +30,8 @@ export class PointList {
    */
   fill(kindOf, chosen) {
     // A field in which somebody writes must not be taken away.
-    if (this.list.contains(document.activeElement) && document.activeElement.tagName === "INPUT") return;
+    if (this.list.contains(document.activeElement) && document.activeElement.tagName === "INPUT")
+      return;
     byId("point-empty").hidden = this.marks.names.length > 0;
     this.list.replaceChildren(
       ...this.marks.names.map((name) => this.#item(name, kindOf(name), name === chosen)),
@@ -40,16 +41,20 @@ export class PointList {
   #item(name, kind, chosen) {
     const words = { marked: "marked here", sure: "found", unsure: "unsure" };
     return element("li.point-item", { "data-name": name, "aria-current": chosen ? "true" : null }, [
-      element("button.point-choose", {
-        type: "button",
-        "aria-pressed": String(chosen),
-        title: kind ? "Choose this point" : "Choose this point, then click its place",
-        on: { click: () => this.choose(chosen ? null : name) },
-      }, [
-        element(`span.shape.shape-${kind || "none"}`, { "aria-hidden": "true" }),
-        element("span.point-text", { text: name }),
-        element("span.point-kind", { text: words[kind] ?? "click to place" }),
-      ]),
+      element(
+        "button.point-choose",
+        {
+          type: "button",
+          "aria-pressed": String(chosen),
+          title: kind ? "Choose this point" : "Choose this point, then click its place",
+          on: { click: () => this.choose(chosen ? null : name) },
+        },
+        [
+          element(`span.shape.shape-${kind || "none"}`, { "aria-hidden": "true" }),
+          element("span.point-text", { text: name }),
+          element("span.point-kind", { text: words[kind] ?? "click to place" }),
+        ],
+      ),
       element("button.icon-button", {
         type: "button",
         text: "✎",
@@ -68,7 +73,12 @@ export class PointList {
   }
 
   #rename(item, name) {
-    const field = element("input", { type: "text", value: name, "aria-label": `New name of ${name}`, maxlength: "100" });
+    const field = element("input", {
+      type: "text",
+      value: name,
+      "aria-label": `New name of ${name}`,
+      maxlength: "100",
+    });
     let over = false;
     const end = (keep) => {
       if (over) return;

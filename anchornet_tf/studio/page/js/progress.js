@@ -32,7 +32,8 @@ export class ProgressBar {
   /** @param {{done: number, total: number, seconds_left: number|null}} said */
   show({ done, total, seconds_left: left }) {
     this.bar.value = total ? done / total : 0;
-    const time = left === null || left === undefined || done === total ? "" : ` · ${inWords(left)} left`;
+    const time =
+      left === null || left === undefined || done === total ? "" : ` · ${inWords(left)} left`;
     this.text.textContent = `${done} of ${total}${time}`;
   }
 

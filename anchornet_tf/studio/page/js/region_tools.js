@@ -33,7 +33,8 @@ export class RegionTools {
       return this.drag(tool, point);
     }
     this.#dragged = 0;
-    if (this.#corners.length >= 3 && this.#distance(this.#corners[0], point) < CLOSE) return this.close();
+    if (this.#corners.length >= 3 && this.#distance(this.#corners[0], point) < CLOSE)
+      return this.close();
     this.#corners.push([point.x, point.y]);
     return this.view.drawUpper();
   }
@@ -88,7 +89,9 @@ export class RegionTools {
     const corners = simplify(this.#corners, 0.5 / this.view.scale);
     this.reset();
     if (corners.length >= 3) {
-      this.actions.addPolygon(corners.map((corner) => corner.map((value) => Math.round(value * 10) / 10)));
+      this.actions.addPolygon(
+        corners.map((corner) => corner.map((value) => Math.round(value * 10) / 10)),
+      );
     }
     this.view.drawUpper();
   }

@@ -41,19 +41,27 @@ export class Strip {
       "button.thumb",
       {
         type: "button",
-        title: image.error ? `${image.name}: ${image.error}` : `${image.name}, ${image.width} × ${image.height}`,
+        title: image.error
+          ? `${image.name}: ${image.error}`
+          : `${image.name}, ${image.width} × ${image.height}`,
         "aria-label": image.name,
         "data-image": image.id,
         draggable: "true",
         on: {
-          click: () => (image.error ? showError(`${image.name}: ${image.error}`) : this.pick(image.id)),
+          click: () =>
+            image.error ? showError(`${image.name}: ${image.error}`) : this.pick(image.id),
           dragstart: (event) => event.dataTransfer.setData("text/x-studio-image", image.id),
         },
       },
       [
         image.error
           ? element("span.thumb-broken", { text: "cannot be read" })
-          : element("img", { src: pictureAddress(image, SIDE), loading: "lazy", alt: "", draggable: "false" }),
+          : element("img", {
+              src: pictureAddress(image, SIDE),
+              loading: "lazy",
+              alt: "",
+              draggable: "false",
+            }),
         element("span.badge", { hidden: true }),
       ],
     );

@@ -17,7 +17,9 @@ export function connectTabs(chosen) {
   tabs.forEach((tab, number) => {
     tab.addEventListener("click", () => choose(tab));
     tab.addEventListener("keydown", (event) => {
-      const to = { ArrowLeft: number - 1, ArrowRight: number + 1, Home: 0, End: tabs.length - 1 }[event.key];
+      const to = { ArrowLeft: number - 1, ArrowRight: number + 1, Home: 0, End: tabs.length - 1 }[
+        event.key
+      ];
       if (to === undefined) return;
       event.preventDefault();
       const next = tabs[(to + tabs.length) % tabs.length];
