@@ -13,7 +13,7 @@ import numpy as np
 
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.matchers.flow import Flow
-from anchornet_tf.studio import directions
+from anchornet_tf.studio import directions, responses
 from anchornet_tf.studio.byte_cache import ByteCache
 from anchornet_tf.studio.offers import Offer
 from anchornet_tf.studio.refusals import Refusal, expected
@@ -33,7 +33,7 @@ class Engine:
         descriptors: What the page can choose, by name.
         matchers: What the page can choose, by name; each makes a `Matcher` of a descriptor.
         memory: int, bytes to keep of what was computed.
-        responses: A `FilterResponses` (`anchornet_tf.studio.responses`), or None without a model.
+        filters: A `FilterResponses` (`anchornet_tf.studio.responses`), or None without a model.
     """
 
     def __init__(
@@ -41,11 +41,11 @@ class Engine:
         descriptors: Mapping[str, Offer],
         matchers: Mapping[str, Offer],
         memory: int = 2**30,
-        responses=None,
+        filters=None,
     ):
         self.descriptors, self.matchers = dict(descriptors), dict(matchers)
         self.worker = Worker()
-        self.filters = responses
+        self.filters = filters
         self.features_cache = ByteCache(int(memory * _FEATURES_SHARE))
         self.flows_cache = ByteCache(int(memory * _FLOWS_SHARE))
         self.responses_cache = ByteCache(int(memory * _RESPONSES_SHARE))
@@ -111,6 +111,32 @@ class Engine:
             return self.matched(*pair, descriptor, matcher)[0]
 
         return self._once(key, lambda: self.worker.submit(match))
+
+    def responses(
+        self, image: ScaledImage, class_name: str, priority: int = URGENT
+    ) -> concurrent.futures.Future:
+        """Finds where the filters of a class fire: future of bytes for the page.
+
+        Raises:
+            Refusal: If too much waits already.
+        """
+        digest = self.digest(image)
+        key = "responses", digest, class_name
+        found = self.responses_cache.get(key)
+        if found is not None:
+            return _ready(found)
+
+        def compute():
+            taps = self.responses_cache.get(("taps", digest))
+            if taps is None:
+                taps = self.filters.taps(image)
+                self.responses_cache.put(("taps", digest), taps, sum(t.nbytes for t in taps))
+            values = self.filters.of_taps(taps, class_name)
+            content = responses.packed(values, image.original_size)
+            self.responses_cache.put(key, content, len(content))
+            return content
+
+        return self._once((*key, priority), lambda: self.worker.submit(compute, priority))
 
     # What only the worker's thread does.
 
@@ -282,6 +308,3 @@ def _then(future: concurrent.futures.Future, function) -> concurrent.futures.Fut
 
     future.add_done_callback(done)
     return following
-
-
-__all__ = ["Engine", "LATER", "URGENT"]

@@ -12,13 +12,13 @@ from starlette.routing import Route
 
 import anchornet_tf
 from anchornet_tf.studio import bodies, flow_answer
+from anchornet_tf.studio.marks import MOST_POINTS
 from anchornet_tf.studio.refusals import Refusal, expected
 from anchornet_tf.studio.studio import Studio
 from anchornet_tf.utils.image_io import ScaledImage
 
 _BINARY = "application/octet-stream"
 _QUALITY = 90
-_MOST_POINTS = 2000
 
 
 def image_routes(studio: Studio) -> list[Route]:
@@ -31,6 +31,7 @@ def image_routes(studio: Studio) -> list[Route]:
         Route("/images/{id}/picture", handlers.picture),
         Route("/features/{id}", handlers.features),
         Route("/flow", handlers.flow),
+        Route("/responses/{id}", handlers.responses),
     ]
 
 
@@ -49,13 +50,13 @@ class _Handlers:
                 "images": [entry.described() for entry in self._library.all()],
                 **self._engine.offered(),
                 "default": studio.defaults,
-                "classes": [],
+                "classes": list(studio.classes),
                 "limits": {
                     "upload_bytes": config.upload_bytes,
-                    "points": _MOST_POINTS,
+                    "points": MOST_POINTS,
                     "images": config.max_images,
                 },
-                "work": {"revision": 0},
+                "work": {"revision": await run_in_threadpool(self._revision)},
                 "served_by": config.server,
             }
         )
@@ -100,6 +101,17 @@ class _Handlers:
         flow = await computed(self._engine.flow(*images, descriptor, matcher))
         content = await run_in_threadpool(flow_answer.packed, flow, *ids)
         return Response(content, media_type=_BINARY)
+
+    async def responses(self, request: Request) -> Response:
+        class_name = request.query_params.get("class")
+        entry = self._library.entry(request.path_params["id"])
+        self._studio.check_class(class_name)
+        image = await self._read(entry.id)
+        content = await computed(self._engine.responses(image, class_name))
+        return Response(content, media_type=_BINARY)
+
+    def _revision(self) -> int:
+        return self._studio.work.revision
 
     def _choice(self, request: Request, name: str) -> str:
         return request.query_params.get(name) or self._studio.defaults[name]

@@ -19,6 +19,7 @@ _HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"x-frame-options", b"DENY"),
 )
+FAILED = "Something went wrong in the studio; the terminal says more."
 # What a form of another page could send without asking.
 _FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
 _LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
@@ -64,7 +65,8 @@ class Guard:
                 names = {name.lower() for name, _ in headers}
                 headers += [pair for pair in _HEADERS if pair[0] not in names]
                 if b"cache-control" not in names:
-                    headers.append((b"cache-control", b"no-store"))
+                    keep = b"no-store" if scope["path"].startswith(_API) else b"no-cache"
+                    headers.append((b"cache-control", keep))
                 message = {**message, "headers": headers}
             await send(message)
 
@@ -77,8 +79,7 @@ class Guard:
         except Exception:
             traceback.print_exc(file=sys.stderr)
             if not started:
-                message = "Something went wrong in the studio; the terminal says more."
-                await _answer(guarded, 500, {"error": message})
+                await _answer(guarded, 500, {"error": FAILED})
 
     def _check(self, scope) -> None:
         headers = {}

@@ -16,6 +16,7 @@ from anchornet_tf.studio.engine import Engine
 from anchornet_tf.studio.offers import Offer, matcher_offers
 from anchornet_tf.studio.server import StudioServer
 from anchornet_tf.studio.studio import make_studio
+from tests.studio.api import Api
 from tests.tasks import colored
 
 # Where the colored object is in each image of the folder: (left, top).
@@ -99,6 +100,12 @@ def studio_server(image_folder, studio_cache):
     running = RunningStudio(StudioConfig(port=0), [image_folder], color_engine(), image_folder)
     yield running
     running.stop()
+
+
+@pytest.fixture
+def api(studio_server):
+    """A client of `studio_server`."""
+    return Api(studio_server.address)
 
 
 @pytest.fixture(scope="session")
