@@ -25,7 +25,8 @@ export class HoverMode {
   constructor() {
     this.pair = new PairView(byId("hover-pair"), {
       move: (side, point, event) => this.#move(side, point, event),
-      leave: () => this.#leave(),
+      // A finger that is lifted leaves the answer to be looked at.
+      leave: (side, point, event) => event.pointerType !== "touch" && this.#leave(),
       cursor: (side, point, event) => this.#move(side, { ...point, inside: true }, event),
     });
     this.withMap = byId("hover-map");
