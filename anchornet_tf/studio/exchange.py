@@ -63,7 +63,7 @@ def imported(name: str, content: bytes, library: Library) -> dict:
             )
         found.append((entry.id, image))
     return {
-        "references": to_marks(found),
+        "references": to_marks(found, annotations.format),
         "missing": list(dict.fromkeys(missing)),
         "format": annotations.format,
     }

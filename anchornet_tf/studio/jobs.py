@@ -116,7 +116,9 @@ class Job:
             traceback.print_exc(file=sys.stderr)
             self.add("failed", {"error": FAILED})
         finally:
-            steps.close()
+            # Whatever a generator holds is let go, also where the job was cancelled.
+            if hasattr(steps, "close"):
+                steps.close()
 
     async def stream(self, after: int = 0) -> AsyncIterator[tuple[int, Event] | None]:
         """Yields events with their numbers from 1, and None now and then while nothing happens.

@@ -153,11 +153,12 @@ def _fit_coco(item: AnnotatedObject) -> list[AnnotatedObject]:
     return objects
 
 
-def to_marks(images: Sequence[tuple[str, ImageAnnotations]]) -> list[dict]:
+def to_marks(images: Sequence[tuple[str, ImageAnnotations]], format: str) -> list[dict]:
     """Returns what people marked, as the page takes it; what was carried has a score and is left.
 
     Args:
         images: Ids of images, and what is marked in them.
+        format: What they were read from. COCO has a box around everything, which nobody drew.
     """
     marks = []
     for identifier, image in images:
@@ -171,7 +172,7 @@ def to_marks(images: Sequence[tuple[str, ImageAnnotations]]) -> list[dict]:
             regions = [
                 marked_region(region.name, region)
                 for region in item.regions
-                if region.score is None
+                if region.score is None and not (format == "coco" and _is_around(region, item))
             ]
             regions = [region for region in regions if region["polygons"]]
             if points or regions:
@@ -179,6 +180,11 @@ def to_marks(images: Sequence[tuple[str, ImageAnnotations]]) -> list[dict]:
                 category = "" if item.category == _NAMELESS else item.category
                 marks.append(mark | ({"category": category} if category else {}))
     return marks
+
+
+def _is_around(region: Region, item: AnnotatedObject) -> bool:
+    others = [other for other in item.regions if other.kind != "box"]
+    return region.kind == "box" and bool(others or item.points)
 
 
 def marked_region(name: str, region: Region) -> dict:

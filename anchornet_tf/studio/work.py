@@ -1,5 +1,6 @@
 """The work of the user, kept in a file: it survives a reload and a restart, and tabs share it."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -83,8 +84,6 @@ class WorkFile:
             return revision + 1
 
     def _locked(self):
-        import contextlib
-
         try:
             return locked(self._path) if self._path else contextlib.nullcontext()
         except OSError:
@@ -102,11 +101,12 @@ class WorkFile:
             return self._kept
         try:
             work = json.loads(self._path.read_text())
-            if work.pop("version") != _VERSION or work.keys() != self._kept.keys():
+            fits = isinstance(work, dict) and work.pop("version", None) == _VERSION
+            if not fits or work.keys() != self._kept.keys():
                 raise ValueError("another version")
         except FileNotFoundError:
             return self._kept
-        except (OSError, ValueError, KeyError, AttributeError, RecursionError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             print(f"Begun anew: {self._path} cannot be read ({error}).", file=sys.stderr)
             return self._kept
         return work

@@ -28,18 +28,19 @@ class RunningStudio:
 
     Attributes:
         address: str, `http://127.0.0.1:PORT`.
+        server: The `StudioServer`.
         studio: The `Studio` behind it.
         folder: pathlib.Path of its images, or None.
     """
 
     def __init__(self, config, paths, engine, folder):
-        self._server = StudioServer(config)
+        self.server = StudioServer(config)
         self.studio = make_studio(config, paths, engine)
         self.folder = folder
-        app = make_app(self.studio, self._server.port, self._server.token)
-        self.address = f"http://127.0.0.1:{self._server.port}"
+        app = make_app(self.studio, self.server.port, self.server.token)
+        self.address = f"http://127.0.0.1:{self.server.port}"
         self._thread = threading.Thread(
-            target=self._server.run, args=(self.studio, app), daemon=True
+            target=self.server.run, args=(self.studio, app), daemon=True
         )
         self._thread.start()
         end = time.monotonic() + 30
@@ -53,7 +54,7 @@ class RunningStudio:
                 time.sleep(0.02)
 
     def stop(self):
-        self._server.stop()
+        self.server.stop()
         self._thread.join(30)
 
 

@@ -161,7 +161,7 @@ def test_the_queue_is_bounded(studio_server, api):
 def test_old_jobs_are_forgotten(studio_server, api):
     made = []
     for _ in range(40):
-        job = studio_server.studio.jobs.add("quick", 1, lambda _: iter([{}]))
+        job = studio_server.studio.jobs.add("quick", 1, lambda _: (each for each in [{}]))
         api.events(job.id)
         made.append(job.id)
     assert len(studio_server.studio.jobs) < 40
