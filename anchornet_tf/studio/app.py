@@ -10,7 +10,7 @@ from starlette.staticfiles import StaticFiles
 
 from anchornet_tf.studio.image_routes import image_routes
 from anchornet_tf.studio.refusals import Refusal, expected
-from anchornet_tf.studio.security import FAILED, Guard
+from anchornet_tf.studio.security import FAILED, Guard, print_failure
 from anchornet_tf.studio.studio import Studio
 from anchornet_tf.studio.work_routes import work_routes
 
@@ -32,7 +32,7 @@ async def _http_error(request, error: HTTPException):
 
 
 async def _failed(request, error: Exception):
-    # The traceback goes to the terminal: the guard prints what is raised again after this.
+    print_failure(request.scope, error)
     return JSONResponse({"error": FAILED}, 500)
 
 

@@ -76,8 +76,8 @@ class Guard:
         except Refusal as refusal:
             content = {"error": str(refusal), **refusal.content}
             await _answer(guarded, refusal.status, content)
-        except Exception:
-            traceback.print_exc(file=sys.stderr)
+        except Exception as error:
+            print_failure(scope, error)
             if not started:
                 await _answer(guarded, 500, {"error": FAILED})
 
@@ -110,6 +110,13 @@ class Guard:
                 raise Refusal(
                     401, "Expected the token of the page's first address. Received: another or none"
                 )
+
+
+def print_failure(scope, error: Exception) -> None:
+    """Prints the traceback of an unforeseen failure, once for each request."""
+    if not scope.get("studio.printed"):
+        scope["studio.printed"] = True
+        traceback.print_exception(error, file=sys.stderr)
 
 
 def _query_token(query: bytes) -> str:

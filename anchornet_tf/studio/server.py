@@ -57,6 +57,7 @@ class StudioServer:
             log_level="warning",
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             lifespan="off",
             timeout_graceful_shutdown=2,
             timeout_keep_alive=30,
