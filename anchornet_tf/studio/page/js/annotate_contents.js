@@ -65,7 +65,9 @@ export function statusLine({ points, regions, used }, isReference, names, { chos
 export function summaryLine(marks, transfer, contents) {
   const { references } = marks;
   if (!references.length) return "Mark something in one image, and it appears in all others.";
-  const found = [...transfer.results.keys()].map(contents);
+  const found = [...transfer.results.values()]
+    .filter(({ error }) => !error)
+    .map(({ image }) => contents(image));
   const all = found.flatMap(({ points, regions }) => [...points, ...regions]);
   const marked = `${references.length} marked`;
   if (!all.length) return marked;

@@ -9,6 +9,18 @@ const SIDE = 160;
 
 export class Strip {
   #buttons = new Map();
+  // The browser's own lazy loading looks thousands of pixels ahead: all of a few hundred.
+  #watcher = new IntersectionObserver(
+    (entries) => {
+      for (const { isIntersecting, target } of entries) {
+        const picture = target.querySelector("img[data-src]");
+        if (!isIntersecting || !picture) continue;
+        picture.src = picture.dataset.src;
+        this.#watcher.unobserve(target);
+      }
+    },
+    { rootMargin: "100px 400px" },
+  );
 
   /**
    * @param {(id: string) => void} pick What to do with an image that was picked.
@@ -26,6 +38,7 @@ export class Strip {
   }
 
   fill() {
+    this.#watcher.disconnect();
     this.#buttons.clear();
     this.list.replaceChildren(...store.images.map((image) => this.#item(image)));
     byId("strip-count").textContent =
@@ -56,16 +69,12 @@ export class Strip {
       [
         image.error
           ? element("span.thumb-broken", { text: "cannot be read" })
-          : element("img", {
-              src: pictureAddress(image, SIDE),
-              loading: "lazy",
-              alt: "",
-              draggable: "false",
-            }),
+          : element("img", { "data-src": pictureAddress(image, SIDE), alt: "", draggable: "false" }),
         element("span.badge", { hidden: true }),
       ],
     );
     this.#buttons.set(image.id, button);
+    this.#watcher.observe(button);
     const item = element("li", {}, [button]);
     if (image.source === "upload") {
       item.append(
