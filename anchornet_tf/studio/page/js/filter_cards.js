@@ -67,7 +67,7 @@ export class FilterCards {
       context.drawImage(picture, 0, 0);
       const heat = new HeatMap();
       heat.fill(mapOf(responses, wanted.filter), responses.columns, 0, wanted.highest, {
-        least: 0.1,
+        least: 0,
         most: 0.9,
       });
       heat.drawInto(context, [0, 0, canvas.width, canvas.height]);

@@ -152,9 +152,12 @@ export class FilterGallery {
       loadPicture(image, 512)
         .then((picture) => {
           const scale = picture.naturalWidth / image.width;
-          const side = PATCH_SHARE * Math.max(image.width, image.height) * scale;
-          const left = (x + 0.5) * scale - side / 2;
-          const top = (y + 0.5) * scale - side / 2;
+          const share = PATCH_SHARE * Math.max(image.width, image.height);
+          const side = Math.min(share, image.width, image.height) * scale;
+          // Moved inside where it would leave the picture.
+          const within = (middle, room) => Math.min(Math.max(middle - side / 2, 0), room - side);
+          const left = within((x + 0.5) * scale, picture.naturalWidth);
+          const top = within((y + 0.5) * scale, picture.naturalHeight);
           const context = canvas.getContext("2d");
           context.drawImage(picture, left, top, side, side, 0, 0, PATCH_PIXELS, PATCH_PIXELS);
         })
@@ -179,8 +182,8 @@ export class FilterGallery {
     if (this.filter === null || !this.#responses) return;
     const highest = this.#best.get(this.filter)?.strength ?? 1;
     this.#heat.fill(mapOf(this.#responses, this.filter), this.#responses.columns, 0, highest, {
-      least: 0.1,
-      most: 0.85,
+      least: 0,
+      most: 0.9,
     });
   }
 

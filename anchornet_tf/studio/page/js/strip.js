@@ -69,7 +69,11 @@ export class Strip {
       [
         image.error
           ? element("span.thumb-broken", { text: "cannot be read" })
-          : element("img", { "data-src": pictureAddress(image, SIDE), alt: "", draggable: "false" }),
+          : element("img", {
+              "data-src": pictureAddress(image, SIDE),
+              alt: "",
+              draggable: "false",
+            }),
         element("span.badge", { hidden: true }),
       ],
     );
