@@ -46,13 +46,13 @@ export function addressWithToken(path, parameters = {}) {
   return address(path, token ? { ...parameters, token } : parameters);
 }
 
-async function request(method, path, { parameters, body, signal, type } = {}) {
+async function request(method, path, { parameters, body, signal, type, keepalive } = {}) {
   const headers = {};
   if (token) headers["X-Studio-Token"] = token;
   if (body !== undefined) headers["Content-Type"] = type ?? "application/json";
   let answer;
   try {
-    answer = await fetch(address(path, parameters), { method, headers, body, signal });
+    answer = await fetch(address(path, parameters), { method, headers, body, signal, keepalive });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Error("The studio does not answer. Is its program still running in the terminal?");

@@ -32,9 +32,11 @@ export class CanvasView {
     this.host = host;
     this.handlers = handlers;
     this.lower = element("canvas.layer", { "aria-hidden": "true" });
-    this.upper = element("canvas.layer.upper", {
-      tabindex: "0",
-      role: "application",
+    // What only shows something needs no focus, and lets a finger scroll the page.
+    const active = Boolean(handlers.move || handlers.press);
+    this.upper = element(`canvas.layer.upper${active ? ".active" : ""}`, {
+      tabindex: active ? "0" : null,
+      role: active ? "application" : "img",
       "aria-label": label,
     });
     this.empty = element("p.stage-empty", { text: "" });
@@ -42,10 +44,6 @@ export class CanvasView {
     host.append(this.lower, this.upper, this.empty);
     new ResizeObserver(() => this.#resize()).observe(host);
     this.#listen(zoomable);
-  }
-
-  get label() {
-    return this.upper.getAttribute("aria-label");
   }
 
   /** Shows a picture, or a line of text where there is none. */

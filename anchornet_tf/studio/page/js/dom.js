@@ -52,6 +52,8 @@ export function debounce(action, milliseconds) {
     timer = 0;
     return action();
   };
+  /** Whether something is waiting. */
+  later.waits = () => timer !== 0;
   later.cancel = () => {
     clearTimeout(timer);
     timer = 0;

@@ -1,7 +1,7 @@
 /** Files that are dropped, pasted or chosen become images; others give a readable line. */
 
 import { byId } from "./dom.js";
-import { showError, showNotice } from "./messages.js";
+import { showError, showNotice, withName } from "./messages.js";
 import { store } from "./store.js";
 
 /**
@@ -21,10 +21,7 @@ async function add(files) {
       }
       images.push(await store.upload(file));
     } catch (error) {
-      const named = error.message.includes(file.name)
-        ? error.message
-        : `${file.name}: ${error.message}`;
-      showError(named);
+      showError(withName(file.name, error.message));
     }
   }
   return images;

@@ -34,6 +34,11 @@ export function showError(error) {
   toast(typeof error === "string" ? error : error.message, "error");
 }
 
+/** Puts a name before a line that does not say it itself. */
+export function withName(name, text) {
+  return text.includes(name) ? text : `${name}: ${text}`;
+}
+
 /** Shows a line for a few seconds. */
 export function showNotice(text) {
   setTimeout(toast(text, "notice"), NOTICE_MILLISECONDS);

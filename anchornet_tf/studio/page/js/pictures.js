@@ -2,6 +2,7 @@
 
 import { addressWithToken } from "./api.js";
 import { Memory } from "./memory.js";
+import { withName } from "./messages.js";
 
 const memory = new Memory(40);
 
@@ -26,6 +27,6 @@ export function loadAddress(source) {
 
 /** Returns the decoded picture of an image. */
 export async function loadPicture(image, side = 1024) {
-  if (image.error) throw new Error(`${image.name}: ${image.error}`);
+  if (image.error) throw new Error(withName(image.name, image.error));
   return loadAddress(pictureAddress(image, side));
 }

@@ -2,7 +2,7 @@
 
 import { byId, element } from "./dom.js";
 import { pictureAddress } from "./pictures.js";
-import { showError } from "./messages.js";
+import { showError, withName } from "./messages.js";
 import { store } from "./store.js";
 
 const SIDE = 160;
@@ -55,14 +55,14 @@ export class Strip {
       {
         type: "button",
         title: image.error
-          ? `${image.name}: ${image.error}`
+          ? withName(image.name, image.error)
           : `${image.name}, ${image.width} × ${image.height}`,
         "aria-label": image.name,
         "data-image": image.id,
         draggable: "true",
         on: {
           click: () =>
-            image.error ? showError(`${image.name}: ${image.error}`) : this.pick(image.id),
+            image.error ? showError(withName(image.name, image.error)) : this.pick(image.id),
           dragstart: (event) => event.dataTransfer.setData("text/x-studio-image", image.id),
         },
       },

@@ -10,6 +10,9 @@ import { getJson, sendJson } from "./api.js";
 import { showError, showNotice } from "./messages.js";
 
 const QUIET_MILLISECONDS = 400;
+const LATE_MILLISECONDS = 1500;
+// Browsers finish requests of a closed page only if they are small.
+const MOST_KEPT_ALIVE = 60_000;
 
 export class Work {
   revision = 0;
@@ -38,13 +41,15 @@ export class Work {
   /** Loads the work for the first time. */
   async load() {
     this.#take(await getJson("/work"));
+    // What the page before a reload sent last may arrive after this.
+    setTimeout(() => this.refresh().catch(() => {}), LATE_MILLISECONDS);
   }
 
   /** Takes over what another tab saved, unless this one is about to save. */
   async refresh() {
     await this.#saving;
     const work = await getJson("/work");
-    if (work.revision > this.revision) this.#take(work);
+    if (work.revision > this.revision && !this.#later.waits()) this.#take(work);
   }
 
   /** Notes a setting that outlives the page. */
@@ -71,7 +76,8 @@ export class Work {
     const settings = { ...this.settings, names: this.#marks.names };
     try {
       const work = { revision: this.revision, marks: this.#marks.toList(), settings };
-      ({ revision: this.revision } = await sendJson("PUT", "/work", work, {}));
+      const keepalive = JSON.stringify(work).length < MOST_KEPT_ALIVE;
+      ({ revision: this.revision } = await sendJson("PUT", "/work", work, { keepalive }));
       this.settings = settings;
       this.#channel.postMessage(this.revision);
     } catch (error) {
