@@ -13,6 +13,7 @@ GROUPS = {
     "features": ("all_class_features", "class_features", "one_image", "xla"),
     "matching": ("one_pair", "thousand_pairs", "first_call"),
     "transfer": ("carried_points",),
+    "studio": ("first_hover", "another_point", "hovering"),
     "stage1": ("one_step", "twenty_classes"),
     "input_pipeline": ("cached_taps", "live_trunk"),
     "dsp": ("dsp_20", "dsp_128", "dsp_256"),

@@ -82,6 +82,8 @@ def _bound(host: str, port: int) -> socket.socket:
         bound = socket.socket(family, socket.SOCK_STREAM)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, port))
+        # Who asks at once waits for the answer, and is not refused.
+        bound.listen()
     except OSError as error:
         raise ValueError(
             "Expected an address to listen on; --port=0 takes any free port. "

@@ -110,7 +110,5 @@ def make_studio(
         max_pixels=config.max_pixels,
     )
     if engine is None:
-        from anchornet_tf.studio.offers import descriptor_offers, matcher_offers
-
-        engine = Engine(descriptor_offers(config), matcher_offers(config), config.memory_bytes)
+        engine = make_engine(config)
     return Studio(config, library, engine)
