@@ -151,8 +151,8 @@ export class HoverMode {
     // The upper half of the range tells where it is; the lower half is what all places share.
     const low = lowest + (highest - lowest) * 0.3;
     this.#heat.fill(this.#likeness, target.columns, low, highest, {
-      least: 0.12,
-      most: 0.82,
+      least: 0.04,
+      most: 0.85,
       power: 1.4,
     });
   }
