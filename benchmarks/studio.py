@@ -10,7 +10,7 @@ from anchornet_tf.models import folding
 from anchornet_tf.studio.config import StudioConfig
 from anchornet_tf.studio.engine import Engine
 from anchornet_tf.studio.offers import Offer, matcher_offers
-from anchornet_tf.studio.studio import make_studio
+from anchornet_tf.studio.studio_state import make_studio
 from benchmarks import models
 from benchmarks.pictures import drawn_image
 from benchmarks.results import Goal, Results

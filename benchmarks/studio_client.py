@@ -13,7 +13,7 @@ import PIL.Image
 
 from anchornet_tf.studio.app import make_app
 from anchornet_tf.studio.server import StudioServer
-from anchornet_tf.studio.studio import Studio
+from anchornet_tf.studio.studio_state import Studio
 from benchmarks.results import Results, Row
 
 _CHROMIUM = os.environ.get("ANCHORNET_CHROMIUM", "/usr/bin/chromium")

@@ -6,6 +6,7 @@ A studio is started over drawn images. Every answer is compared with the first o
 question; the memory of the studio is printed at the start, in between and at the end.
 """
 
+import logging
 import os
 import pathlib
 import random
@@ -24,7 +25,7 @@ from absl import app, flags
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 _MINUTES = flags.DEFINE_float("minutes", 3.0, "How long.")
 _CLIENTS = flags.DEFINE_integer("clients", 8, "How many clients.")
-_FEATURES = flags.DEFINE_string("features", "sift", "The descriptor.")
+_FEATURES = flags.DEFINE_string("features", "hog", "The descriptor.")
 _MATCHER = flags.DEFINE_string("matcher", "nearest", "The matcher.")
 _IMAGES = 6
 _TELL_SECONDS = 20
@@ -110,6 +111,8 @@ def _draw(folder: pathlib.Path) -> None:
 
 def main(argv):
     del argv
+    # It would tell of every request.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary) / "images"
         folder.mkdir()
@@ -134,7 +137,7 @@ def main(argv):
                 resident = memory.memory_info().rss / 2**20
                 left = max(0, end - time.monotonic())
                 print(f"{resident:.0f} MB, {load.count:,} answers, {left:.0f} s left", flush=True)
-                time.sleep(min(_TELL_SECONDS, left + 1))
+                time.sleep(min(_TELL_SECONDS, left + 2))
             print(f"{memory.memory_info().rss / 2**20:.0f} MB at the end")
         finally:
             process.terminate()

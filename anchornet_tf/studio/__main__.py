@@ -22,7 +22,7 @@ def main(argv):
 
     server = StudioServer(config)
     from anchornet_tf.studio.app import make_app
-    from anchornet_tf.studio.studio import make_studio
+    from anchornet_tf.studio.studio_state import make_studio
 
     studio = make_studio(config, argv[1:])
     studio.engine.warm_up(*studio.defaults.values())

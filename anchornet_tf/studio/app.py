@@ -11,7 +11,7 @@ from starlette.staticfiles import StaticFiles
 from anchornet_tf.studio.image_routes import image_routes
 from anchornet_tf.studio.refusals import Refusal, expected
 from anchornet_tf.studio.security import FAILED, Guard, print_failure
-from anchornet_tf.studio.studio import Studio
+from anchornet_tf.studio.studio_state import Studio
 from anchornet_tf.studio.work_routes import work_routes
 
 PREFIX = "/api/v1"

@@ -14,7 +14,7 @@ import anchornet_tf
 from anchornet_tf.studio import bodies, flow_answer
 from anchornet_tf.studio.marks import MOST_POINTS
 from anchornet_tf.studio.refusals import Refusal, expected
-from anchornet_tf.studio.studio import Studio
+from anchornet_tf.studio.studio_state import Studio
 from anchornet_tf.utils.image_io import ScaledImage
 
 _BINARY = "application/octet-stream"

@@ -10,7 +10,7 @@ from anchornet_tf.studio import bodies, responses
 from anchornet_tf.studio.flow_answer import cells
 from anchornet_tf.studio.jobs import Job, Work
 from anchornet_tf.studio.refusals import Refusal, expected
-from anchornet_tf.studio.studio import Studio
+from anchornet_tf.studio.studio_state import Studio
 from anchornet_tf.studio.transfers import chosen_ids, parse_request, result_event
 from anchornet_tf.studio.worker import LATER
 from anchornet_tf.tasks.layout import layout_of, layout_similarity

@@ -18,7 +18,10 @@ _DESCRIPTORS = {
     "res2c": ("its finest layer alone: edges and textures", "1.1 trunk passes per image"),
     "res4c": ("its middle layer alone: parts", "1.1 trunk passes per image"),
     "res5c": ("its coarsest layer alone: objects", "1.1 trunk passes per image"),
-    "sift": ("dense SIFT: no learning, the same scene only", "0.5 trunk passes per image"),
+    "sift": (
+        "SIFT at every fourth pixel: no learning, the same scene only",
+        "0.5 trunk passes per image",
+    ),
     "hog": ("HOG cells: shapes without learning", "0.1 trunk passes per image"),
 }
 _MATCHERS = {
@@ -29,6 +32,8 @@ _MATCHERS = {
     "phm": ("Proposal Flow, boxes that vote", "seconds per pair"),
     "lom": ("Proposal Flow, boxes that vote with their neighbours", "seconds per pair"),
 }
+# Every pixel, as is usual for SIFT, would take most of a minute for each pair.
+_OPTIONS = {"sift": {"step": 4}}
 _BOXES = ("nam", "phm", "lom")
 
 
@@ -63,7 +68,7 @@ def descriptor_offers(config: StudioConfig) -> dict[str, Offer]:
 
 
 def _descriptor_offer(name: str, config: StudioConfig) -> Offer:
-    options = {}
+    options = dict(_OPTIONS.get(name, {}))
     if name == "anchornet" and config.model is not None:
         options["model"] = config.model
 

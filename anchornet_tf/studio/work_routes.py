@@ -10,7 +10,7 @@ from starlette.routing import Route
 from anchornet_tf.studio import bodies, exchange
 from anchornet_tf.studio.job_works import parse_job
 from anchornet_tf.studio.refusals import expected
-from anchornet_tf.studio.studio import Studio
+from anchornet_tf.studio.studio_state import Studio
 from anchornet_tf.studio.transfers import parse_request
 
 _EXPORTS_AT_ONCE = 2

@@ -15,7 +15,7 @@ from anchornet_tf.studio.config import StudioConfig
 from anchornet_tf.studio.engine import Engine
 from anchornet_tf.studio.offers import Offer, matcher_offers
 from anchornet_tf.studio.server import StudioServer
-from anchornet_tf.studio.studio import make_studio
+from anchornet_tf.studio.studio_state import make_studio
 from tests.studio.api import Api
 from tests.tasks import colored
 
