@@ -10,7 +10,7 @@ from anchornet_tf.tasks.transfer_config import TransferConfig
 from anchornet_tf.tasks.transfer_run import run
 from tests.studio import browser
 from tests.studio.api import Api
-from tests.studio.browser import IDS, Stage
+from tests.studio.browser import IDS, Stage, drop_files
 from tests.studio.conftest import PLACES
 from tests.tasks import colored
 
@@ -200,6 +200,23 @@ def test_reload_keeps_the_work(page, stage, studio):
     page.locator("li[data-name=head]", has_text="marked here").wait_for()
     found(page, 3)
     assert page.locator(".point-item").count() == 3
+
+
+def test_a_marked_image_can_be_removed(page, stage, studio, tmp_path):
+    mark(page, stage, ["head"])
+    colored.save(tmp_path, "added.png", 33, 21)
+    drop_files(page, [tmp_path / "added.png"])
+    page.locator("#annotate-image", has_text="added.png").wait_for()
+    page.locator("#annotate-status", has_text="Found from").wait_for()
+    page.click("#accept")
+    saved_work(page, studio, lambda work: counts(work) == [1, 1])
+    page.locator(".strip-list li", has=page.locator("[aria-label='added.png']")).hover()
+    page.click("[aria-label='Remove added.png']")
+    page.locator("#annotate-image", has_text="a.png").wait_for()
+    mark(page, stage, ["tail"])
+    work = saved_work(page, studio, lambda work: counts(work) == [2])
+    assert work["marks"][0]["image"] == IDS["a.png"]
+    assert page.locator(".toast.error").count() == 0
 
 
 def test_two_tabs_share_the_work(page, stage, studio, open_page):

@@ -82,6 +82,9 @@ export class AnnotateMode {
       if (!this.active) return;
       this.#sort();
       transfer.run({ again: true });
+      if (store.image(this.current)) return;
+      this.#keepCurrent();
+      this.pick(this.current);
     });
     store.addEventListener("method", () => this.active && transfer.run());
     byId("annotate-mirror").addEventListener("change", () => transfer.run());
@@ -120,10 +123,16 @@ export class AnnotateMode {
       byId("threshold").value = 100 * this.work.settings.threshold;
     }
     this.#sort();
-    const first = this.marks.references.find((id) => store.image(id)) ?? store.readable()[0]?.id;
-    if (!this.current || !store.image(this.current)) this.current = first ?? null;
+    this.#keepCurrent();
     this.transfer.run();
     return this.pick(this.current);
+  }
+
+  /** An image that is gone gives its place to a marked one, or to the first. */
+  #keepCurrent() {
+    if (store.image(this.current)) return;
+    const first = this.marks.references.find((id) => store.image(id)) ?? store.readable()[0]?.id;
+    this.current = first ?? null;
   }
 
   leave() {

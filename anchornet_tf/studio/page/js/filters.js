@@ -73,7 +73,7 @@ export class FilterGallery {
         chosen,
       );
     }
-    this.image ??= store.pair.a;
+    if (!store.image(this.image)) this.image = store.pair.a;
     if (this.#done !== this.className) this.start();
   }
 

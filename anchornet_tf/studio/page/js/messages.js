@@ -43,3 +43,10 @@ export function withName(name, text) {
 export function showNotice(text) {
   setTimeout(toast(text, "notice"), NOTICE_MILLISECONDS);
 }
+
+// Escape closes the newest message, unless it was meant for something else.
+addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || event.defaultPrevented) return;
+  if (document.querySelector("details.menu[open]")) return;
+  byId("toasts").lastElementChild?.remove();
+});

@@ -9,6 +9,8 @@ import { getJson, remove, sendFile } from "./api.js";
 class Store extends EventTarget {
   state = null;
   images = [];
+  /** Ids of images that were removed here. */
+  removed = new Set();
   descriptor = "";
   matcher = "";
   /** Ids of the images that Hover and Look compare. */
@@ -65,8 +67,18 @@ class Store extends EventTarget {
     return image;
   }
 
+  /** Asks again which images there are: another tab may have added or removed some. */
+  async refresh() {
+    const { images } = await getJson("/state");
+    const list = (all) => all.map(({ id }) => id).join();
+    if (list(images) === list(this.images)) return;
+    this.images = images;
+    this.tell("images");
+  }
+
   async remove(id) {
     await remove(`/images/${id}`);
+    this.removed.add(id);
     this.images = this.images.filter((image) => image.id !== id);
     for (const side of ["a", "b"]) {
       if (this.pair[side] !== id) continue;

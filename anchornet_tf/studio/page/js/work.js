@@ -8,6 +8,7 @@
 import { debounce } from "./dom.js";
 import { getJson, sendJson } from "./api.js";
 import { showError, showNotice } from "./messages.js";
+import { store } from "./store.js";
 
 const QUIET_MILLISECONDS = 400;
 const LATE_MILLISECONDS = 1500;
@@ -65,6 +66,8 @@ export class Work {
     this.#taking = true;
     this.#marks.take(work.marks ?? [], this.settings.names ?? [], { asStep: false });
     this.#taking = false;
+    // Marks of an image that is not known here: another tab added it.
+    if (this.#marks.references.some((id) => !store.image(id))) store.refresh().catch(() => {});
   }
 
   #save() {
@@ -72,15 +75,24 @@ export class Work {
     return this.#saving;
   }
 
-  async #put() {
+  async #put(isKept = (id) => !store.removed.has(id)) {
     const settings = { ...this.settings, names: this.#marks.names };
+    const marks = this.#marks.toList().filter(({ image }) => isKept(image));
     try {
-      const work = { revision: this.revision, marks: this.#marks.toList(), settings };
+      const work = { revision: this.revision, marks, settings };
       const keepalive = JSON.stringify(work).length < MOST_KEPT_ALIVE;
       ({ revision: this.revision } = await sendJson("PUT", "/work", work, { keepalive }));
       this.settings = settings;
       this.#channel.postMessage(this.revision);
     } catch (error) {
+      if (error.status === 404) {
+        // Another tab removed an image that is marked here.
+        await store.refresh();
+        if (marks.some(({ image }) => !store.image(image))) {
+          await this.#put((id) => store.image(id) !== null);
+          return;
+        }
+      }
       if (error.status !== 409) throw error;
       const current = error.body.work ?? error.body;
       this.#take(current.marks ? current : await getJson("/work"));
