@@ -106,7 +106,8 @@ def test_no_request_is_made_while_the_mouse_moves(page, stages):
         stages[number % 2].move(10 + 2 * number, 20 + number)
     statistics = page.evaluate("window.studio.statistics()")
     assert statistics["count"] >= 40 and 0 < statistics["median"] <= statistics["percentile95"]
-    assert not requests
+    # A page looks once, a while after it was opened, whether another tab saved something.
+    assert not [address for address in requests if not address.endswith("/work")]
 
 
 def test_arrow_keys_move_the_cursor(page, stages):

@@ -5,6 +5,7 @@ import { byId, isTyping } from "./dom.js";
 import { Cards } from "./cards.js";
 import { contentsOf, statusLine, summaryLine } from "./annotate_contents.js";
 import { connectFiles } from "./annotation_files.js";
+import { Edits } from "./annotate_edits.js";
 import { loadPicture } from "./pictures.js";
 import { PointList } from "./point_list.js";
 import { ProgressBar } from "./progress.js";
@@ -27,16 +28,26 @@ export class AnnotateMode {
         announce("Cancelled");
       }),
     );
+    this.edits = new Edits(
+      marks,
+      () => this.current,
+      () => this.contents(this.current),
+    );
     this.canvas = new AnnotateCanvas(byId("annotate-stage"), {
       points: () => this.contents(this.current).points,
       regions: () => this.contents(this.current).regions,
-      place: (x, y) => this.#place(x, y),
-      move: (name, x, y) => this.#move(name, x, y),
-      remove: (name) => this.#remove(name),
+      place: (x, y) => {
+        if (this.edits.place(x, y, this.canvas.chosen)) this.choose(null);
+      },
+      move: (name, x, y) => this.edits.move(name, x, y),
+      remove: (name) => {
+        this.edits.remove(name);
+        this.choose(null);
+      },
       choose: (name) => this.choose(name),
-      chosenPolygons: () => this.#region()?.polygons ?? [],
-      addPolygon: (polygon) => this.#setPolygons([...(this.#region()?.polygons ?? []), polygon]),
-      setPolygons: (polygons) => this.#setPolygons(polygons),
+      chosenPolygons: () => this.edits.polygons(),
+      addPolygon: (polygon) => this.edits.setPolygons([...this.edits.polygons(), polygon]),
+      setPolygons: (polygons) => this.edits.setPolygons(polygons),
     });
     this.list = new PointList(marks, (name) => this.choose(name));
     this.cards = new Cards(
@@ -96,7 +107,7 @@ export class AnnotateMode {
     });
     byId("undo").addEventListener("click", () => marks.undo());
     byId("redo").addEventListener("click", () => marks.redo());
-    byId("accept").addEventListener("click", () => this.#accept());
+    byId("accept").addEventListener("click", () => this.edits.accept());
     byId("forget").addEventListener("click", () => marks.drop(this.current));
     for (const radio of document.getElementsByName("tool")) {
       radio.addEventListener("change", () => {
@@ -170,82 +181,6 @@ export class AnnotateMode {
 
   contents(id) {
     return contentsOf(id, this.marks, this.transfer, this.threshold, id === this.current);
-  }
-
-  /** Marks a point where was clicked: the chosen one, or the next that is not there yet. */
-  #place(x, y) {
-    const here = new Set(this.contents(this.current).points.map(({ name }) => name));
-    const isFound = !this.marks.isReference(this.current) && here.size > 0;
-    const next = this.marks.names.find((name) => !here.has(name));
-    const chosen = this.canvas.chosen;
-    const wanted = chosen && (isFound || !here.has(chosen)) ? chosen : next;
-    if (isFound && !wanted) {
-      announce("Drag a point that is wrong, or choose one in the list and click its place.");
-      return;
-    }
-    this.#move(wanted ?? this.marks.freshName(), x, y);
-    this.canvas.chosen = null;
-    this.#refresh();
-  }
-
-  /** Moves a point. An image in which things were only found becomes a reference. */
-  #move(name, x, y) {
-    const kept = this.#kept().filter((point) => point.name !== name);
-    if (this.marks.isReference(this.current) || !kept.length) {
-      this.marks.setPoint(this.current, name, x, y);
-      return;
-    }
-    this.marks.adopt(this.current, [...kept, { name, x, y }], this.#keptRegions());
-    announce(`${store.image(this.current).name} is a reference now.`);
-  }
-
-  /** Found points that count as right when the image becomes a reference: those that are sure. */
-  #kept() {
-    return this.contents(this.current).points.filter(({ kind }) => kind === "sure");
-  }
-
-  #keptRegions() {
-    return this.contents(this.current)
-      .regions.filter(({ kind }) => kind === "sure")
-      .map(({ name, polygons }) => ({ name, polygons }));
-  }
-
-  #remove(name) {
-    this.canvas.chosen = null;
-    if (this.marks.isReference(this.current)) this.marks.removePoint(this.current, name);
-    else
-      this.marks.adopt(
-        this.current,
-        this.#kept().filter((point) => point.name !== name),
-      );
-  }
-
-  /** Everything that was found is right, says the user. */
-  #accept() {
-    const { points, regions } = this.contents(this.current);
-    this.marks.adopt(
-      this.current,
-      points,
-      regions.map(({ name, polygons }) => ({ name, polygons })),
-    );
-  }
-
-  #regionName() {
-    return byId("region-name").value.trim() || "object";
-  }
-
-  #region() {
-    return this.contents(this.current).regions.find(({ name }) => name === this.#regionName());
-  }
-
-  #setPolygons(polygons) {
-    const name = this.#regionName();
-    const isReference = this.marks.isReference(this.current);
-    const present = isReference ? this.marks.of(this.current).regions : this.#keptRegions();
-    const others = present.filter((region) => region.name !== name);
-    const regions = polygons.length ? [...others, { name, polygons }] : others;
-    if (isReference) this.marks.setRegions(this.current, regions);
-    else this.marks.adopt(this.current, this.#kept(), regions);
   }
 
   #found(id) {
