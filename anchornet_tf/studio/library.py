@@ -22,7 +22,6 @@ from anchornet_tf.utils.image_formats import read_header
 from anchornet_tf.utils.image_io import ScaledImage, check_pixels, read_scaled
 
 FOLDER, UPLOAD, EXAMPLE = "folder", "upload", "example"
-_DECODED_BYTES = 192 * 2**20
 # Of all uploads together, in multiples of the largest one.
 _UPLOADS_KEPT = 32
 _LONGEST_NAME = 120
@@ -73,6 +72,7 @@ class Library:
         max_images: int. The most images.
         max_upload: int. The most bytes of one upload.
         max_pixels: As in `anchornet_tf.utils.image_io.read_image`.
+        memory: int. Bytes of decoded images to keep.
 
     Attributes:
         folder: pathlib.Path of the folder, or None.
@@ -89,11 +89,12 @@ class Library:
         max_images: int = 500,
         max_upload: int = 32 * 2**20,
         max_pixels: int | None = None,
+        memory: int = 128 * 2**20,
     ):
         self.max_images, self.max_upload, self.max_pixels = max_images, max_upload, max_pixels
         self._temporary = tempfile.TemporaryDirectory(prefix="anchornet-studio-")
         self._entries: dict[str, Entry] = {}
-        self._decoded = ByteCache(_DECODED_BYTES)
+        self._decoded = ByteCache(memory)
         self._lock = threading.Lock()
         self._count = 0
         self.folder: pathlib.Path | None = None

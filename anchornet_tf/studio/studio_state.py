@@ -12,6 +12,9 @@ from anchornet_tf.studio.refusals import expected
 from anchornet_tf.studio.transfers import Transfers
 from anchornet_tf.studio.work import WorkFile
 
+# Shares of the memory for what was computed; the engine has the rest.
+_DECODED_SHARE, _RECORDS_SHARE = 0.125, 0.0625
+
 
 @dataclasses.dataclass(eq=False)
 class Studio:
@@ -34,7 +37,8 @@ class Studio:
     work: WorkFile = dataclasses.field(init=False)
 
     def __post_init__(self):
-        self.transfers = Transfers(self.library, self.engine)
+        records = int(self.config.memory_bytes * _RECORDS_SHARE)
+        self.transfers = Transfers(self.library, self.engine, records)
         self.jobs = Jobs()
         self.work = WorkFile(self.library)
 
@@ -72,17 +76,18 @@ def make_engine(config: StudioConfig) -> Engine:
         ImportError: If a package of the extra `serving` is missing for a server.
         ValueError: If the model does not exist.
     """
+    memory = int(config.memory_bytes * (1 - _DECODED_SHARE - _RECORDS_SHARE))
     if config.server:
         from anchornet_tf.studio.served import served_offers
 
-        return Engine(*served_offers(config), config.memory_bytes)
+        return Engine(*served_offers(config), memory)
     from anchornet_tf.studio.offers import descriptor_offers, matcher_offers
     from anchornet_tf.studio.responses import FilterResponses
 
     return Engine(
         descriptor_offers(config),
         matcher_offers(config),
-        config.memory_bytes,
+        memory,
         FilterResponses(config.model),
     )
 
@@ -108,6 +113,7 @@ def make_studio(
         max_images=config.max_images,
         max_upload=config.upload_bytes,
         max_pixels=config.max_pixels,
+        memory=int(config.memory_bytes * _DECODED_SHARE),
     )
     if engine is None:
         engine = make_engine(config)

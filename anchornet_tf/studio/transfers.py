@@ -23,7 +23,6 @@ from anchornet_tf.tasks.reference_images import ImageFinder, Listed
 from anchornet_tf.tasks.references import Reference
 from anchornet_tf.tasks.results import from_notes, to_notes
 
-_RECORDS_BYTES = 64 * 2**20
 _SUFFIXES = {"coco": ".json", "csv": ".csv", "labelme": ""}
 
 
@@ -92,11 +91,12 @@ class Transfers:
     Args:
         library: The images.
         engine: What computes.
+        memory: int. Bytes of what was found to keep.
     """
 
-    def __init__(self, library: Library, engine: Engine):
+    def __init__(self, library: Library, engine: Engine, memory: int = 64 * 2**20):
         self._library, self._engine = library, engine
-        self._records = ByteCache(_RECORDS_BYTES)
+        self._records = ByteCache(memory)
 
     def references(self, images: Sequence[ImageAnnotations]) -> list[Reference]:
         """Returns annotated images that something can be carried from.
