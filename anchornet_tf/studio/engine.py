@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import copy
+import dataclasses
 import hashlib
 import statistics
 import threading
@@ -151,10 +152,10 @@ class Engine:
         maps = [self.features_cache.get(key) for key in keys]
         if any(features is None for features in maps):
             start = time.perf_counter()
-            maps = self._matcher(descriptor).describe(images)
+            maps = list(map(_owned, self._matcher(descriptor).describe(images)))
             self._note(("features", descriptor), (time.perf_counter() - start) / len(images))
             for key, features in zip(keys, maps, strict=True):
-                self.features_cache.put(key, features, features.values.nbytes)
+                self.features_cache.put(key, features, _num_bytes(features))
         with self._lock:
             for key, digest, features in zip(keys, digests, maps, strict=True):
                 self._keys[features] = key
@@ -288,6 +289,24 @@ class Engine:
             future = self._running[key] = submit()
         future.add_done_callback(lambda _: self._running.pop(key, None))
         return future
+
+
+def _arrays(features: FeatureMap) -> dict[str, np.ndarray]:
+    """Returns the arrays of a map, by field: kinds of maps hold more than values."""
+    values = {field.name: getattr(features, field.name) for field in dataclasses.fields(features)}
+    return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+
+
+def _owned(features: FeatureMap) -> FeatureMap:
+    """Returns a map that keeps no larger array alive, such as that of its whole batch."""
+    views = {
+        name: value.copy() for name, value in _arrays(features).items() if value.base is not None
+    }
+    return dataclasses.replace(features, **views) if views else features
+
+
+def _num_bytes(features: FeatureMap) -> int:
+    return sum(value.nbytes for value in _arrays(features).values())
 
 
 def _ready(value) -> concurrent.futures.Future:

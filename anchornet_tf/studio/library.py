@@ -291,7 +291,7 @@ class Library:
 
 
 def _reason(error: Exception, entry: Entry) -> str:
-    """Says in one line why an image cannot be read, without the paths of this machine."""
+    """Says why an image cannot be read, in one line and without the paths of this machine."""
     text = " ".join(str(error).split()) or type(error).__name__
     for path in (str(entry.path), entry.real_path):
         text = text.replace(path, entry.name)
