@@ -28,6 +28,8 @@ EXTRAS = {
     "proposals": ["opencv-contrib-python-headless>=4.10"],
     # Reads videos, for `python -m anchornet_tf.transfer`.
     "video": ["opencv-contrib-python-headless>=4.10"],
+    # The page of `python -m anchornet_tf.studio`.
+    "studio": ["starlette>=1.0", "uvicorn>=0.34"],
     "dev": [
         "opencv-contrib-python-headless>=4.10",
         # Independent consumers of what is exported, for the tests.
@@ -35,6 +37,9 @@ EXTRAS = {
         "ovmsclient>=2023.1",
         # What people's tools read annotations with.
         "pycocotools>=2.0.8",
+        # Drive the studio in its tests.
+        "httpx>=0.28",
+        "playwright>=1.50",
         "pytest>=8",
         "pytest-timeout>=2.3",
         "pyyaml>=6",
@@ -52,7 +57,12 @@ setuptools.setup(
     python_requires=">=3.11",
     packages=setuptools.find_packages(include=["anchornet_tf*", "trainers*", "export*"]),
     package_data={
-        "anchornet_tf": ["**/*.npz", "**/*.json", "models/presets/*/*.md"],
+        "anchornet_tf": [
+            "**/*.npz",
+            "**/*.json",
+            "models/presets/*/*.md",
+            "studio/page/**/*",
+        ],
         "export": ["deploy/*", "cpp/*"],
     },
     install_requires=REQUIRED,

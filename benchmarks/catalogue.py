@@ -14,6 +14,7 @@ GROUPS = {
     "matching": ("one_pair", "thousand_pairs", "first_call"),
     "transfer": ("carried_points",),
     "align": ("whole_sets", "growth_images"),
+    "studio": ("first_hover", "another_point", "hovering"),
     "stage1": ("one_step", "twenty_classes"),
     "input_pipeline": ("cached_taps", "live_trunk"),
     "dsp": ("dsp_20", "dsp_128", "dsp_256"),

@@ -61,7 +61,7 @@ def match_images(
     else:
         positions, sure, _ = nearest_cells(source_cells, target_cells)
         own, target_grid = None, tf.shape(target_cells)[1:3]
-    if confidence is not None and matcher in confidence.calibrations:
+    if confidence is not None and confidence.is_for(matcher, source_cells.shape[-1]):
         places = _centers(positions, target_grid, tf.constant(GRID))
         sure = confidence.probabilities(matcher, source_cells, target_cells, places, sure, own)
     source_size, target_size = tf.shape(source)[1:3], tf.shape(target)[1:3]

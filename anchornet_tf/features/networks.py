@@ -45,7 +45,7 @@ def class_agnostic(
     Raises:
         ValueError: If there is no such model, or a number is out of range.
     """
-    loaded = _model(model, equalization)
+    loaded = load_model(model, equalization)
     network = folding.features_function(loaded, _is_ours(model), fine_rank)
     return DeepDescriptor(network, image_size, batch_size, blur, loaded.confidence)
 
@@ -94,7 +94,7 @@ def of_one_class(
             )
         model = presets.DEFAULT if model is None else model
         network = folding.class_function(
-            _model(model, equalization), class_name, fixed=_is_ours(model)
+            load_model(model, equalization), class_name, fixed=_is_ours(model)
         )
     else:
         extractor = extractor or _extractor_beside(bank)
@@ -182,7 +182,16 @@ def _shipped(name: str, equalization: float | None) -> AnchorNet:
     return AnchorNet.from_preset(name, weights=trunk, equalization=equalization)
 
 
-def _model(model: Model, equalization: float | None) -> AnchorNet:
+def load_model(model: Model = presets.DEFAULT, equalization: float | None = None) -> AnchorNet:
+    """Returns the model that descriptors of these arguments use; presets share one trunk.
+
+    Args:
+        model: As in `class_agnostic`.
+        equalization: As in `class_agnostic`.
+
+    Raises:
+        ValueError: As in `class_agnostic`.
+    """
     if isinstance(model, str | os.PathLike):
         if presets.is_shipped(model):
             return _shipped(str(model), equalization)

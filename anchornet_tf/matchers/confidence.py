@@ -131,15 +131,22 @@ class Confidence:
             targets: Feature maps of their targets.
         """
         name = getattr(matcher, "name", None)
-        if name not in self.calibrations or (self.probe and not self._fits(sources[0])):
+        if not self.is_for(name, sources[0].depth):
             return list(flows)
         return [
             self._of_flow(name, flow, source, target)
             for flow, source, target in zip(flows, sources, targets, strict=True)
         ]
 
-    def _fits(self, features: FeatureMap) -> bool:
-        return features.depth == len(self.probe.weights)
+    def is_for(self, matcher: str | None, depth: int) -> bool:
+        """Returns whether it was fitted to a matcher, and to maps of this depth.
+
+        Args:
+            matcher: Name of the matcher.
+            depth: int, channels of the maps.
+        """
+        fits = self.probe is None or depth == len(self.probe.weights)
+        return matcher in self.calibrations and fits
 
     def _of_flow(self, name, flow, source, target) -> Flow:
         positions, valid, scores = flow.cells(FINEST)

@@ -112,6 +112,28 @@ class Flow:
         return self._values.target_size
 
     @property
+    def grid_size(self) -> tuple[int, int]:
+        """`(rows, columns)` of the grid that the flow comes from; `shape` if it is of pixels."""
+        values = self._values
+        return values.cells.size if isinstance(values, GridValues) else values.size
+
+    @property
+    def num_bytes(self) -> int:
+        """The memory that the flow takes, without pixels that it made when they were asked for."""
+        parts = [values for values in (self._values, self._scored) if values is not None]
+        parts = [part.cells if isinstance(part, GridValues) else part for part in parts]
+        arrays = [array for part in parts for array in part.rows(slice(None))]
+        if self.evidence is not None:
+            arrays.append(self.evidence)
+        # Flows with probabilities share their vectors with those of scores.
+        return sum(
+            {
+                id(array.base if array.base is not None else array): array.nbytes
+                for array in arrays
+            }.values()
+        )
+
+    @property
     def displacement(self) -> np.ndarray:
         """float32 `(height, width, 2)`: `(dy, dx)` of each pixel of the source."""
         return self._all_pixels().displacement

@@ -23,7 +23,6 @@ from anchornet_tf.utils.image_io import ScaledImage
 
 # Without points to tell, an object is taken to fill this share of the image's long side.
 _USUAL_SIZE = 0.5
-_DESCRIBED_AT_ONCE = 8
 # A mirrored reference has to be so much surer than the reference as it is.
 _MIRROR_LEAD = 0.02
 
@@ -169,15 +168,14 @@ def _mean_confidence(view: View, flow: Flow) -> float:
 def _described(references, matcher, mirror) -> list[list[View]]:
     with_image = not matcher.on_grid
     views = []
-    for start in range(0, len(references), _DESCRIBED_AT_ONCE):
-        chunk = references[start : start + _DESCRIBED_AT_ONCE]
-        images = [reference.image for reference in chunk]
-        maps = matcher.describe(images)
-        mirrored = [None] * len(chunk)
+    for reference in references:
+        # One by one: the last bits of a network's numbers depend on the batch, and those of a
+        # reference must not change when another one is added.
+        (features,) = matcher.describe([reference.image])
+        flipped = None
         if mirror:
-            mirrored = matcher.describe([mirrored_image(image) for image in images])
-        for reference, features, flipped in zip(chunk, maps, mirrored, strict=True):
-            views.append(reference.views(features, flipped, with_image))
+            (flipped,) = matcher.describe([mirrored_image(reference.image)])
+        views.append(reference.views(features, flipped, with_image))
     return views
 
 

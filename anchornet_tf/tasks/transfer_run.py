@@ -21,18 +21,15 @@ import anchornet_tf
 from anchornet_tf.annotations.formats import read_annotations, write_annotations
 from anchornet_tf.annotations.items import AnnotationSet, ImageAnnotations
 from anchornet_tf.matchers.matcher import Matcher
-from anchornet_tf.tasks import contact_sheet, suggestion
+from anchornet_tf.tasks import assembly, contact_sheet, suggestion
 from anchornet_tf.tasks.carrier import Carrier
 from anchornet_tf.tasks.frames import ImageSequence, open_images
 from anchornet_tf.tasks.layout import layout_of
 from anchornet_tf.tasks.reference_images import ImageFinder, Listed, load_references
-from anchornet_tf.tasks.results import Patterns, from_notes, to_notes
-from anchornet_tf.tasks.tracks import smoothed
+from anchornet_tf.tasks.results import to_notes
 from anchornet_tf.tasks.transfer_config import TransferConfig
 from anchornet_tf.utils.image_io import ScaledImage
 from anchornet_tf.utils.journal import Journal
-
-_BATCH = 8
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -80,9 +77,10 @@ def run(config: TransferConfig, progress: bool = True) -> TransferResult:
     journal = _journal(output, config, references)
     _forget_changed(journal, images)
     _carry_all(carrier, images, names, journal, progress)
-    found = _annotations(carrier, images, listed, names, journal, config)
-    everything = *listed.elsewhere, *(image for _, image in found)
-    written = AnnotationSet(annotations.format, everything, annotations.fields)
+    found = assembly.found_in_all(
+        references, images, listed, journal.records, config.threshold, config.smooth
+    )
+    written = assembly.with_elsewhere(annotations, listed, found)
     write_annotations(output, written)
     skipped = {
         name: journal.records[name]["error"]
@@ -167,8 +165,7 @@ def _forget_changed(journal: Journal, images: ImageSequence) -> None:
 
 
 def _is_known(journal: Journal, name: str) -> bool:
-    """Returns whether an image was read and worked on."""
-    return name in journal.records and journal.records[name]["error"] is None
+    return assembly.is_known(journal.records, name)
 
 
 def _carry_all(carrier, images: ImageSequence, references, journal: Journal, progress) -> None:
@@ -177,7 +174,7 @@ def _carry_all(carrier, images: ImageSequence, references, journal: Journal, pro
     done = sum(name in journal.records for name in names)
     bar = tqdm.tqdm(total=len(names), initial=done, unit="image", disable=not progress)
     with bar:
-        for batch in _batches(images, names, journal):
+        for batch in _batches(images, references, journal):
             readable = [(name, image) for name, image in batch if isinstance(image, ScaledImage)]
             maps = carrier.matcher.describe([image for _, image in readable]) if readable else []
             maps = {name: features for (name, _), features in zip(readable, maps, strict=True)}
@@ -196,13 +193,13 @@ def _carry_all(carrier, images: ImageSequence, references, journal: Journal, pro
                 bar.update()
 
 
-def _batches(images: ImageSequence, names: list[str], journal: Journal) -> Iterator[list]:
+def _batches(images: ImageSequence, references, journal: Journal) -> Iterator[list]:
     """Yields (name, image or error) in batches of fixed members that are not done yet.
 
     The next batch is read while one is worked on.
     """
     numbers = {name: number for number, name in enumerate(images.names)}
-    chunks = [names[start : start + _BATCH] for start in range(0, len(names), _BATCH)]
+    chunks = assembly.batches(images.names, references)
     chunks = [chunk for chunk in chunks if any(name not in journal.records for name in chunk)]
 
     def read(chunk):
@@ -224,38 +221,6 @@ def _read(images: ImageSequence, number: int) -> ScaledImage | Exception:
         return images.read(number)
     except (ValueError, OSError) as error:
         return error
-
-
-def _annotations(
-    carrier, images, listed: Listed, references, journal, config
-) -> list[tuple[int, ImageAnnotations]]:
-    """Returns the annotations of all images with their numbers: given ones, the others as found."""
-    patterns = Patterns(carrier.references)
-    known = [name for name in images.names if name in references or _is_known(journal, name)]
-    smooth = {}
-    if config.smooth:
-        points = {
-            name: from_notes(journal.records[name], with_masks=False)
-            for name in known
-            if name not in references
-        }
-        smooth = smoothed(known, points, carrier.references, config.smooth)
-    found = []
-    for number, name in enumerate(images.names):
-        given = listed.here.get(number, [])
-        if name not in references and _is_known(journal, name):
-            notes = journal.records[name]
-            carried = from_notes(notes)
-            if name in smooth:
-                carried = dataclasses.replace(carried, points=smooth[name].points)
-            image = patterns.annotations(
-                listed.names[number], tuple(notes["size"]), carried, config.threshold
-            )
-            if given:  # Listed without marks: its name, its id and the like are kept.
-                image = dataclasses.replace(image, name=given[0].name, fields=given[0].fields)
-            given = [image, *given[1:]]
-        found += [(number, image) for image in given]
-    return found
 
 
 def _score(image: ImageAnnotations) -> float:
@@ -289,8 +254,8 @@ def _suggested(count, images: ImageSequence, references, journal: Journal) -> tu
 def _only_suggest(config: TransferConfig, images: ImageSequence, progress) -> TransferResult:
     matcher = Matcher(config.features, config.matcher, **config.matcher_options())
     layouts, names, skipped = [], [], {}
-    for start in tqdm.trange(0, len(images), _BATCH, unit="batch", disable=not progress):
-        numbers = range(start, min(start + _BATCH, len(images)))
+    for start in tqdm.trange(0, len(images), assembly.BATCH, unit="batch", disable=not progress):
+        numbers = range(start, min(start + assembly.BATCH, len(images)))
         read = {number: _read(images, number) for number in numbers}
         skipped |= {
             images.names[number]: str(image)

@@ -1,0 +1,1 @@
+"""The studio: a page on one's own machine to look at matches and to annotate once."""
