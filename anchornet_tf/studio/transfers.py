@@ -23,6 +23,8 @@ from anchornet_tf.tasks.reference_images import ImageFinder, Listed
 from anchornet_tf.tasks.references import Reference
 from anchornet_tf.tasks.results import from_notes, to_notes
 
+# What a record takes beside its text, about.
+_KEY_BYTES = 1024
 _SUFFIXES = {"coco": ".json", "csv": ".csv", "labelme": ""}
 
 
@@ -137,7 +139,8 @@ class Transfers:
                     continue
                 image = images[name]
                 place = (key, digests, self._engine.digest(image))
-                record = self._records.get(place)
+                kept = self._records.get(place)
+                record = None if kept is None else json.loads(kept)
                 if record is None:
                     if carrier is None:
                         carrier = self._carrier(request, references)
@@ -146,7 +149,9 @@ class Transfers:
                         maps = dict(zip(images, described, strict=True))
                     carried = carrier.carry(maps[name], image)
                     record = to_notes(carried, image.original_size) | {"error": None}
-                    self._records.put(place, record, len(json.dumps(record)))
+                    # As text, whose size is known.
+                    text = json.dumps(record)
+                    self._records.put(place, text, len(text) + _KEY_BYTES)
                 yield entries[name].id, record
 
     def _carrier(self, request: TransferRequest, references) -> Carrier:
