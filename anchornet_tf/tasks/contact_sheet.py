@@ -107,7 +107,14 @@ def _picture(sheet: Sheet, title: str, side: int) -> PIL.Image.Image:
 def _draw_head(draw, sheet: Sheet, title: str, width: int, legend) -> None:
     room = width - 2 * _MARGIN - _SCALE[0] - 2 * _GAP
     draw.text((_MARGIN, _MARGIN), _shortened(title, 24, room, True), INK, font(24, bold=True))
-    said = f"{sheet.images:,} images, {len(sheet.references):,} references, {sheet.points:,} points"
+    said = ", ".join(
+        f"{count:,} {noun}{'' if count == 1 else 's'}"
+        for count, noun in (
+            (sheet.images, "image"),
+            (len(sheet.references), "reference"),
+            (sheet.points, "point"),
+        )
+    )
     if sheet.points:
         said += f", {sheet.points_above:,} of them at least {sheet.threshold:.2f} sure"
     draw.text((_MARGIN, _MARGIN + 36), _shortened(said, 14, room), _SOFT, font(14))
