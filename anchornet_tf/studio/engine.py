@@ -144,7 +144,7 @@ class Engine:
         Numbers of a network depend on the batch in their last bits, so that a batch is known by all
         of its images.
         """
-        # Before anybody can see the features, which cannot be packed without.
+        # First: features that somebody can see can be packed.
         self._fit_directions(descriptor)
         digests = tuple(self.digest(image) for image in images)
         keys = [(descriptor, digests, number) for number in range(len(images))]
