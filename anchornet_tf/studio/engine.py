@@ -88,12 +88,9 @@ class Engine:
             ),
         )
 
-    def packed_features(self, image: ScaledImage, descriptor: str) -> concurrent.futures.Future:
-        """Describes an image for the page: future of bytes."""
-        return _then(
-            self.features(image, descriptor),
-            lambda features: directions.packed(features, self._directions[descriptor]),
-        )
+    def packed(self, features: FeatureMap, descriptor: str) -> bytes:
+        """Returns features that `features` gave, as the page takes them."""
+        return directions.packed(features, self._directions[descriptor])
 
     def flow(
         self, source: ScaledImage, target: ScaledImage, descriptor: str, matcher: str
@@ -147,6 +144,8 @@ class Engine:
         Numbers of a network depend on the batch in their last bits, so that a batch is known by all
         of its images.
         """
+        # First: features that somebody can see can be packed.
+        self._fit_directions(descriptor)
         digests = tuple(self.digest(image) for image in images)
         keys = [(descriptor, digests, number) for number in range(len(images))]
         maps = [self.features_cache.get(key) for key in keys]
@@ -160,7 +159,6 @@ class Engine:
             for key, digest, features in zip(keys, digests, maps, strict=True):
                 self._keys[features] = key
                 self._latest[descriptor, digest] = features
-        self._fit_directions(descriptor)
         return maps
 
     def quick_maps(self, images: Sequence[ScaledImage], descriptor: str) -> list[FeatureMap]:
@@ -313,17 +311,3 @@ def _ready(value) -> concurrent.futures.Future:
     future = concurrent.futures.Future()
     future.set_result(value)
     return future
-
-
-def _then(future: concurrent.futures.Future, function) -> concurrent.futures.Future:
-    """Returns the future of a function of a future's result."""
-    following = concurrent.futures.Future()
-
-    def done(_):
-        try:
-            following.set_result(function(future.result()))
-        except BaseException as error:
-            following.set_exception(error)
-
-    future.add_done_callback(done)
-    return following

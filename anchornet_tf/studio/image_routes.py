@@ -89,7 +89,8 @@ class _Handlers:
         descriptor = self._choice(request, "descriptor")
         image = await self._read(request.path_params["id"])
         self._engine.check(descriptor)
-        content = await computed(self._engine.packed_features(image, descriptor))
+        features = await computed(self._engine.features(image, descriptor))
+        content = await run_in_threadpool(self._engine.packed, features, descriptor)
         return Response(content, media_type=_BINARY)
 
     async def flow(self, request: Request) -> Response:

@@ -173,7 +173,7 @@ class Library:
         )
         if entry.error is None:
             try:
-                self._decode(entry)
+                image = self._decode(entry)
             except Refusal as refusal:
                 entry = dataclasses.replace(entry, error=str(refusal))
         if entry.error is not None:
@@ -184,7 +184,10 @@ class Library:
                 if other.key == entry.key:  # Came twice at once.
                     return other, False
             self._check_room(len(content))
-            return self._added(dataclasses.replace(entry, num_bytes=len(content))), True
+            entry = self._added(dataclasses.replace(entry, num_bytes=len(content)))
+        # Its features are asked for next.
+        self._decoded.put((entry.id, self._stamp(entry)), image, image.pixels.nbytes)
+        return entry, True
 
     def remove_upload(self, identifier) -> None:
         """Removes a dropped image.

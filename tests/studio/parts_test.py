@@ -183,6 +183,26 @@ def test_engine_batches_what_is_asked_for_together():
     engine.close()
 
 
+def test_features_are_never_seen_before_they_can_be_packed(monkeypatch):
+    engine, image = color_engine(), _image(1)
+    fitting, gate = threading.Event(), threading.Event()
+    fit = directions.fit
+
+    def slow_fit(describe):
+        fitting.set()
+        gate.wait(10)
+        return fit(describe)
+
+    monkeypatch.setattr(directions, "fit", slow_fit)
+    first = engine.features(image, "color")
+    assert fitting.wait(10)
+    second = engine.features(image, "color")
+    assert not second.done()
+    gate.set()
+    assert engine.packed(second.result(10), "color") == engine.packed(first.result(10), "color")
+    engine.close()
+
+
 def test_engine_keeps_within_its_memory():
     engine = color_engine(memory=2**20)
     for number in range(60):
