@@ -1,4 +1,4 @@
-"""Descriptors in 64 directions: small enough to send, close enough to see what is alike."""
+"""Descriptors in fewer directions: small enough to send, close enough to see what is alike."""
 
 import pathlib
 import zipfile
@@ -10,7 +10,9 @@ from anchornet_tf.features.feature_map import FeatureMap, resize_bilinear
 from anchornet_tf.studio.packing import pack, quantized
 from anchornet_tf.utils.files import atomic_file
 
-COUNT = 64
+# Of the preset's 256. By 128 of them, eight bits each, the best cell is the same for 73 % of all
+# cells and within two cells for 89 %; by 64 for 51 % and 77 %.
+COUNT = 128
 # Cells along the long side of what is sent: more than that no page shows.
 _MOST_CELLS = 64
 _FITTED_TO = 24

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import anchornet_tf
 from anchornet_tf.models import presets
 from anchornet_tf.studio.config import OFFERED_DESCRIPTORS, OFFERED_MATCHERS, StudioConfig
+from anchornet_tf.studio.directions import COUNT
 from anchornet_tf.utils.files import cache_folder, sha256_of
 
 # Costs until they are measured here: one image of 224 x 224 pixels, on two cores of a processor, in
@@ -59,7 +60,7 @@ class Offer:
         """Returns where the directions of a descriptor are kept, or None for nowhere."""
         if self.digest is None:
             return None
-        return cache_folder() / "studio" / f"directions-{self.digest}.npz"
+        return cache_folder() / "studio" / f"directions-{COUNT}-{self.digest}.npz"
 
 
 def descriptor_offers(config: StudioConfig) -> dict[str, Offer]:

@@ -7,6 +7,7 @@ import PIL.Image
 import pytest
 
 from anchornet_tf.matchers.matcher import Matcher
+from anchornet_tf.studio import directions
 from anchornet_tf.studio.config import StudioConfig
 from tests.studio.api import Api, colored_png, png
 from tests.studio.conftest import PLACES, RunningStudio, color_engine
@@ -122,12 +123,15 @@ def test_features_are_those_of_the_descriptor(api):
     np.testing.assert_allclose(values.reshape(shape) * header["scale"], units, atol=0.01)
 
 
-def test_features_have_at_most_64_directions(api):
+def test_features_have_so_many_directions_at_most(api):
     (header, first), (_, second) = (
         api.binary(f"/features/i{n}", descriptor="sift") for n in (1, 2)
     )
-    assert header["depth"] == 64
-    similarity = first.reshape(-1, 64).astype(int) @ second.reshape(-1, 64).astype(int).T
+    assert header["depth"] == directions.COUNT
+    similarity = (
+        first.reshape(-1, directions.COUNT).astype(int)
+        @ second.reshape(-1, directions.COUNT).astype(int).T
+    )
     full = []
     for name in ("a.png", "b.png"):
         from anchornet_tf.features.registry import get_descriptor

@@ -107,20 +107,23 @@ def test_worker_groups_items_and_hands_errors_on():
 
 def test_directions_keep_what_is_alike(tmp_path):
     rng = np.random.default_rng(0)
-    mixing = rng.normal(size=(20, 100))
+    mixing = rng.normal(size=(20, 200))
 
     def describe(images):
-        # Twenty dimensions in a hundred: nothing is lost in 64.
+        # Twenty dimensions in two hundred: nothing is lost.
         return [FeatureMap(rng.normal(size=(6, 7, 20)) @ mixing, (60, 70)) for _ in images]
 
     fitted = directions.kept(tmp_path / "d.npz", lambda: directions.fit(describe))
-    assert fitted.shape == (100, directions.COUNT)
+    assert fitted.shape == (200, directions.COUNT)
     np.testing.assert_allclose(fitted.T @ fitted, np.eye(directions.COUNT), atol=1e-5)
     first, second = describe([0, 1])
-    units = [directions.unit_vectors(each.values).reshape(-1, 100) for each in (first, second)]
+    units = [directions.unit_vectors(each.values).reshape(-1, 200) for each in (first, second)]
     header, small = packing.unpack(directions.packed(first, fitted))
     other_header, other = packing.unpack(directions.packed(second, fitted))
-    found = small.reshape(-1, 64).astype(float) @ other.reshape(-1, 64).astype(float).T
+    found = np.einsum(
+        "ac,bc->ab",
+        *(each.reshape(-1, directions.COUNT).astype(float) for each in (small, other)),
+    )
     found *= header["scale"] * other_header["scale"]
     np.testing.assert_allclose(found, units[0] @ units[1].T, atol=0.03)
     # Kept, and made again where the file is damaged.
