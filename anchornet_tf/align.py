@@ -60,18 +60,8 @@ def _next_command(config: AlignConfig, result) -> list[str]:
     """Suggests to look at the set from another image."""
     other = (result.onto + 1) % len(result.names)
     following = dataclasses.replace(config, onto=result.names[other])
-    command = ["python", "-m", "anchornet_tf.align", os.fspath(config.images)]
-    for field in dataclasses.fields(config):
-        value = getattr(following, field.name)
-        if field.name == "options":
-            command += [f"--option={name}={option}" for name, option in value.items()]
-        elif field.name == "images":
-            continue
-        elif isinstance(value, bool) and value != field.default:
-            command.append(f"--{'' if value else 'no'}{field.name}")
-        elif value != field.default:
-            command.append(f"--{field.name}={value}")
-    return command
+    flags_of_it = config_flags.arguments(following, without=("images",))
+    return ["python", "-m", "anchornet_tf.align", os.fspath(config.images), *flags_of_it]
 
 
 class _Callable(types.ModuleType):

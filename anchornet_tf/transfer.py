@@ -79,16 +79,7 @@ def _next_command(config: TransferConfig) -> list[str]:
     references = config.references or "annotations.json"
     suggest = 0 if config.suggest else _SHOWN
     following = dataclasses.replace(config, references=references, suggest=suggest)
-    command = ["python", "-m", "anchornet_tf.transfer"]
-    for field in dataclasses.fields(config):
-        value = getattr(following, field.name)
-        if field.name == "options":
-            command += [f"--option={name}={option}" for name, option in value.items()]
-        elif isinstance(value, bool) and value != field.default:
-            command.append(f"--{'' if value else 'no'}{field.name}")
-        elif value != field.default:
-            command.append(f"--{field.name}={value}")
-    return command
+    return ["python", "-m", "anchornet_tf.transfer", *config_flags.arguments(following)]
 
 
 class _Callable(types.ModuleType):

@@ -6,15 +6,13 @@ import sys
 import numpy as np
 import PIL.Image
 import pytest
-from absl import flags
-from absl.testing import flagsaver
 
-from anchornet_tf.command_line import config_flags, program
 from anchornet_tf.datasets import parts_world
 from anchornet_tf.tasks import align_run
 from anchornet_tf.tasks.align_config import AlignConfig
 from anchornet_tf.tasks.align_store import FolderStore
 from anchornet_tf.tasks.aligned import AlignedImages
+from tests import programs
 from tests.repository.tree import ROOT
 
 QUICK = ("--features=sift", "--matcher=nearest", "--max_side=32", "--iterations=3")
@@ -34,31 +32,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def main(monkeypatch):
     """The program in this process: takes arguments, returns the exit code."""
-    # The module is a function too, so its names are taken from where Python keeps modules.
-    __import__("anchornet_tf.align")
-    module = sys.modules["anchornet_tf.align"]
-    values = flags.FlagValues()
-    holder = config_flags.define(AlignConfig, flag_values=values)
-    flags.DEFINE_multi_string("option", [], "", flag_values=values)
-    values.mark_as_parsed()
-    monkeypatch.setattr(module, "_CONFIG", holder, raising=False)
-    if not flags.FLAGS.is_parsed():
-        flags.FLAGS(["align"])
-
-    class Flags:
-        FLAGS = values
-
-    monkeypatch.setattr(module, "flags", Flags)
-
-    def run(*arguments):
-        try:
-            left = values(["align", *arguments])
-            program._call(module.main, left, (), "Stopped.")
-        except flags.Error as error:
-            program._fail(program._flag_message(error))
-        return 0
-
-    with flagsaver.flagsaver():
+    with programs.in_process(monkeypatch, "anchornet_tf.align", AlignConfig) as run:
         yield run
 
 

@@ -9,11 +9,9 @@ import time
 
 import PIL.Image
 import pytest
-from absl import flags
-from absl.testing import flagsaver
 
-from anchornet_tf.command_line import config_flags, program
 from anchornet_tf.tasks.transfer_config import TransferConfig
+from tests import programs
 from tests.repository.tree import ROOT
 from tests.tasks import colored
 
@@ -38,31 +36,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def main(monkeypatch):
     """The program in this process: takes arguments, returns the exit code."""
-    # The module is a function too, so its names are taken from where Python keeps modules.
-    __import__("anchornet_tf.transfer")
-    module = sys.modules["anchornet_tf.transfer"]
-    values = flags.FlagValues()
-    holder = config_flags.define(TransferConfig, flag_values=values)
-    flags.DEFINE_multi_string("option", [], "", flag_values=values)
-    values.mark_as_parsed()
-    monkeypatch.setattr(module, "_CONFIG", holder, raising=False)
-    if not flags.FLAGS.is_parsed():
-        flags.FLAGS(["transfer"])
-
-    class Flags:
-        FLAGS = values
-
-    monkeypatch.setattr(module, "flags", Flags)
-
-    def run(*arguments):
-        try:
-            left = values(["transfer", *arguments])
-            program._call(module.main, left, (), "Stopped.")
-        except flags.Error as error:
-            program._fail(program._flag_message(error))
-        return 0
-
-    with flagsaver.flagsaver():
+    with programs.in_process(monkeypatch, "anchornet_tf.transfer", TransferConfig) as run:
         yield run
 
 

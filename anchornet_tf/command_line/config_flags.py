@@ -74,6 +74,27 @@ def define(kind: type, *, flag_values: flags.FlagValues = flags.FLAGS, **default
     return ConfigFlags(kind, converters)
 
 
+def arguments(config, without: tuple[str, ...] = ()) -> list[str]:
+    """Returns the arguments that make a program of `define` use a configuration.
+
+    Args:
+        config: the dataclass; `options` in it are those of `--option`.
+        without: names of fields that are left out.
+    """
+    found = []
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if field.name in without:
+            continue
+        if field.name == "options":
+            found += [f"--option={name}={option}" for name, option in value.items()]
+        elif isinstance(value, bool) and value != field.default:
+            found.append(f"--{'' if value else 'no'}{field.name}")
+        elif value != field.default:
+            found.append(f"--{field.name}={value}")
+    return found
+
+
 class _Converter:
     """One flag, and how its value becomes that of the field."""
 

@@ -3,6 +3,7 @@
 import functools
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 
@@ -23,6 +24,18 @@ def text_of(page: str) -> str:
 def blocks(text: str, language: str = "") -> list[str]:
     """Returns the fenced blocks of a language; those of commands have none."""
     return [body for found, body in _FENCED.findall(text) if found == language]
+
+
+def steps(text: str) -> list[list[str]]:
+    """Returns what to give Python, in order: the code of snippets, and the modules of commands."""
+    found = []
+    for language, body in _FENCED.findall(text):
+        if language == "python":
+            found.append(["-c", body])
+        elif not language:
+            lines = body.replace("\\\n", " ").splitlines()
+            found += [shlex.split(line)[1:] for line in lines if line.startswith("python -m ")]
+    return found
 
 
 def prose(text: str) -> str:

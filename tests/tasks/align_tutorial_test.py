@@ -1,7 +1,6 @@
 """docs/align.md is correct: its snippets and commands, in order."""
 
 import os
-import shlex
 import subprocess
 import sys
 
@@ -15,20 +14,8 @@ TEXT = documents.text_of("docs/align.md")
 MANY, FEW = 10, 4
 
 
-def _steps() -> list[list[str]]:
-    """Returns what to give Python: the code of snippets, and the modules of commands."""
-    steps = []
-    for language, body in documents._FENCED.findall(TEXT):
-        if language == "python":
-            steps.append(["-c", body])
-        elif not language:
-            lines = body.replace("\\\n", " ").splitlines()
-            steps += [shlex.split(line)[1:] for line in lines if line.startswith("python -m ")]
-    return steps
-
-
 def test_the_steps_are_all_there_and_compile():
-    steps = _steps()
+    steps = documents.steps(TEXT)
     assert [step[0] for step in steps] == ["-c", "-m", "-c", "-c"]
     for step in steps:
         if step[0] == "-c":
@@ -39,7 +26,7 @@ def test_the_steps_are_all_there_and_compile():
 def test_the_tutorial(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     printed = []
-    for step in _steps():
+    for step in documents.steps(TEXT):
         step[1] = step[1].replace(f"range({MANY})", f"range({FEW})").replace("[5, 8]", "[1, 3]")
         finished = subprocess.run(
             [sys.executable, *step], cwd=tmp_path, env=environment, capture_output=True, text=True

@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import shlex
 import subprocess
 import sys
 
@@ -17,32 +16,20 @@ TEXT = documents.text_of("docs/annotate_once.md")
 MANY, FEW = 13, 5
 
 
-def _steps() -> list[list[str]]:
-    """Returns what to give Python: the code of snippets, and the modules of commands."""
-    steps = []
-    for language, body in documents._FENCED.findall(TEXT):
-        if language == "python":
-            steps.append(["-c", body])
-        elif not language:
-            lines = body.replace("\\\n", " ").splitlines()
-            steps += [shlex.split(line)[1:] for line in lines if line.startswith("python -m ")]
-    return steps
-
-
 def test_commands_and_their_flags_exist():
     for module, used in documents.commands(TEXT):
         assert set(used) <= documents.flags_of(module), module
 
 
 def test_the_steps_are_all_there():
-    assert [step[0] for step in _steps()] == ["-c", "-m", "-m", "-m", "-c", "-m", "-c"]
+    assert [step[0] for step in documents.steps(TEXT)] == ["-c", "-m", "-m", "-m", "-c", "-m", "-c"]
 
 
 @pytest.mark.slow
 def test_the_tutorial(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     printed = []
-    for step in _steps():
+    for step in documents.steps(TEXT):
         step[1] = step[1].replace(f"range({MANY})", f"range({FEW})")
         finished = subprocess.run(
             [sys.executable, *step], cwd=tmp_path, env=environment, capture_output=True, text=True
