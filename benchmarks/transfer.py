@@ -38,8 +38,8 @@ def carried_points(settings: Settings) -> Results:
     title = f"transfer of {_POINTS} points from 5 references to {count} images"
     return Results(
         (
-            timed.row("without mirrors", f"{title}, mirror=False", per=_TRUNK, goal=Goal(1.5)),
-            timed.row("five", title, per=_TRUNK),
+            timed.row("five", title, per=_TRUNK, goal=Goal(1.5)),
+            timed.row("without mirrors", "the same, mirror=False", per=_TRUNK),
             timed.row("describing", "of which describing the images", per=_TRUNK),
         )
     )
