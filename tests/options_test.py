@@ -34,6 +34,7 @@ _VALUES = {
     "image_size": 96,
     "batch_size": 3,
     "blur": 0.5,
+    "fine_rank": 7,
     "constellation": "CONSTELLATION",
     "weights": "WEIGHTS",
     "num_channels": 5,

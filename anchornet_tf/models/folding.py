@@ -27,20 +27,24 @@ def features_function(
             the model has now. Otherwise it is folded in every call, and follows the model's
             variables and their gradients.
         fine_rank: int. How many channels of the fine tap the filters see: those by which they are
-            approximated best. None for all, so that the function equals `model.features` up to
-            rounding.
+            approximated best. They are found now, whatever `fixed` says. None for all, so that the
+            function equals `model.features` up to rounding.
 
     Raises:
-        ValueError: If `fine_rank` is not from 1 to the number of channels, or the function is not
-            folded once.
+        ValueError: If `fine_rank` is not from 1 to the number of channels, or the model is no
+            linear chain.
     """
     if fine_rank is not None:
-        _check_rank(fine_rank, model, fixed)
+        _check_rank(fine_rank, model)
+        return _of_fewer_channels(model, fine_rank)
     if not is_linear(model) or not fixed:
         return chain_function(model, model.taps)
     kernel, bias = agnostic_filters(model)
-    if fine_rank is None:
-        return lambda images: factored_convolution(model.taps(images), kernel, bias)
+    return lambda images: factored_convolution(model.taps(images), kernel, bias)
+
+
+def _of_fewer_channels(model: AnchorNet, fine_rank: int) -> Callable[[tf.Tensor], tf.Tensor]:
+    kernel, bias = agnostic_filters(model)
     channels, reduced = reduced_filters(kernel, model.dimensions, fine_rank)
 
     def network(images):
@@ -73,11 +77,11 @@ def reduced_filters(kernel: tf.Tensor, dimensions: int, rank: int) -> tuple[tf.T
     return channels, tf.concat([projected, coarse], axis=2)
 
 
-def _check_rank(rank, model: AnchorNet, fixed: bool) -> None:
-    if not fixed or not is_linear(model):
+def _check_rank(rank: int, model: AnchorNet) -> None:
+    if not is_linear(model):
         raise ValueError(
-            "`fine_rank` needs a model that is loaded by name or from a folder and has "
-            f"gamma='whitened'. Received: fine_rank={rank}, gamma={model.gamma!r}"
+            "`fine_rank` needs a model with gamma='whitened'. "
+            f"Received: fine_rank={rank}, gamma={model.gamma!r}"
         )
     if not 1 <= rank <= model.dimensions:
         raise ValueError(
