@@ -8,7 +8,9 @@ from anchornet_tf.matchers.registry import MATCHERS
 from anchornet_tf.utils.config_fields import option
 
 # What the page offers: descriptors that need no further options, and matchers that find something.
-OFFERED_DESCRIPTORS = tuple(name for name in DESCRIPTORS.names if name != "anchornet-class")
+# These need a class or a file of their own.
+_NEED_MORE = ("anchornet-class", "constellation-hc", "constellation-bp")
+OFFERED_DESCRIPTORS = tuple(name for name in DESCRIPTORS.names if name not in _NEED_MORE)
 OFFERED_MATCHERS = tuple(name for name in MATCHERS.names if name != "none")
 _LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 _MEGABYTE = 2**20
