@@ -79,7 +79,9 @@ class StudioServer:
 def _bound(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        bound = socket.socket(family, socket.SOCK_STREAM)
+        # Only where the protocol is named does asyncio send small packets at once; otherwise the
+        # body of every answer waits 40 ms for the acknowledgement of its head.
+        bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, port))
         # Who asks at once waits for the answer, and is not refused.
