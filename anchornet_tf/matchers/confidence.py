@@ -20,6 +20,8 @@ from anchornet_tf.matchers.evidence import ObjectProbe
 from anchornet_tf.matchers.flow import Flow
 
 FORMAT = "anchornet_tf.Confidence/1"
+# A match is right within this share of the object's size of the true place.
+RIGHT_WITHIN = 0.1
 # Flows on finer grids are looked at on one of fewer cells.
 FINEST = 4 * evidence.GRID[0]
 # Evidence this many deviations from its mean counts no more than that.

@@ -2,7 +2,7 @@
 
 A match is looked at from both images: how alike its two ends are, whether another place is as
 alike, whether the way back leads home, whether its neighbours moved alike, and whether there is an
-object at either end. `anchornet_tf.matchers.calibration` turns these numbers into a probability.
+object at either end. `anchornet_tf.matchers.confidence` turns these numbers into a probability.
 """
 
 import math

@@ -13,6 +13,7 @@ import tqdm
 from anchornet_tf.annotations.items import AnnotatedObject, ImageAnnotations, Point, Region
 from anchornet_tf.annotations.regions import region_mask
 from anchornet_tf.datasets.annotated.annotation import Annotation, object_size
+from anchornet_tf.matchers.confidence import RIGHT_WITHIN
 from anchornet_tf.matchers.matcher import Matcher
 from anchornet_tf.metrics.calibration import auroc, expected_calibration_error
 from anchornet_tf.tasks import suggestion
@@ -58,8 +59,8 @@ class PointScores:
             "PCK 0.05": self.pck(0.05),
             "PCK 0.1": self.pck(0.1),
             "PCK 0.1 of the surest half": self.surest().pck(0.1),
-            "AUROC": auroc(self.probabilities, self.errors < 0.1),
-            "ECE": expected_calibration_error(self.probabilities, self.errors < 0.1),
+            "AUROC": auroc(self.probabilities, self.errors < RIGHT_WITHIN),
+            "ECE": expected_calibration_error(self.probabilities, self.errors < RIGHT_WITHIN),
         }
 
     def _names(self):

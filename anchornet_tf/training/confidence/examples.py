@@ -14,12 +14,11 @@ from anchornet_tf.datasets.annotated.annotation import Annotation, Benchmark, Pa
 from anchornet_tf.datasets.parts_world.cut_outs import BACKGROUNDS, cut_out
 from anchornet_tf.features.feature_map import FeatureMap, cell_centers, resize_bilinear
 from anchornet_tf.matchers import evidence
-from anchornet_tf.matchers.confidence import FINEST
+from anchornet_tf.matchers.confidence import FINEST, RIGHT_WITHIN
 from anchornet_tf.matchers.evidence import GRID, ObjectProbe
 from anchornet_tf.matchers.flow_sampling import read_between_pixels
 from anchornet_tf.matchers.matcher import Matcher
 
-RIGHT_WITHIN = 0.1
 # Cells this far outside the box of the keypoints, in shares of its size, show no object.
 _MARGIN = 0.12
 # Shares of a cell that an object covers: less is background, more is object.
