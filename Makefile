@@ -10,7 +10,7 @@ BUILD_FILES := git ls-files --cached --others --exclude-standard -- \
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test test-fast test-tfa bazel lint format build-files clean
+.PHONY: help setup demo bench test test-fast test-tfa bazel docs sbom lint format build-files clean
 
 help:  ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -20,7 +20,7 @@ setup: $(STAMP)  ## Makes .venv with everything installed; does nothing when up 
 $(STAMP): setup.py constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.exit(0 if sys.version_info >= (3, 11) else f"Expected Python 3.11 or newer. Received: {v}; name another with make PYTHON=...")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,hub,proposals,serving,studio]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,docs,hub,litert,notebook,onnx,proposals,serving,studio]'
 	@touch $(STAMP)
 
 demo: setup  ## Trains on the embedded data, matches two images, ends with pictures (about ten minutes).
@@ -42,9 +42,16 @@ test-tfa: setup  ## Compares with tensorflow-addons, in an environment of its ow
 bazel: setup  ## Builds the BUILD files' targets and runs some of their tests (Debian: bazel-bootstrap).
 	bash tools/bazel/build_and_test.sh
 
+docs: setup  ## Makes the documents into a site that is read offline: build/site/index.html.
+	$(BIN)/mkdocs build --quiet --strict
+
+sbom: setup  ## Writes sbom.json: every package that is installed with this one.
+	$(BIN)/python tools/sbom.py
+
 lint: setup $(BUILDIFIER)  ## Checks style and BUILD files.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	$(BUILD_FILES) | xargs $(BUILDIFIER) -mode=check -lint=warn
 
 format: setup  ## Formats the code.

@@ -25,11 +25,19 @@ REQUIRED = [
 EXTRAS = {
     "hub": ["tensorflow-hub>=0.16.1", "tf-keras>=2.21"],
     "serving": ["tensorflow-serving-api>=2.21", "grpcio>=1.66", "requests>=2.32"],
+    # ONNX files, for `python -m export.onnx`, and what runs them.
+    "onnx": ["onnx>=1.20", "onnxruntime>=1.20", "tf2onnx>=1.17"],
+    # LiteRT files, for `python -m export.litert`, and what runs them.
+    "litert": ["ai-edge-litert>=2.1", "ai-edge-quantizer>=0.6"],
     "proposals": ["opencv-contrib-python-headless>=4.10"],
     # Reads videos, for `python -m anchornet_tf.transfer`.
     "video": ["opencv-contrib-python-headless>=4.10"],
     # The page of `python -m anchornet_tf.studio`.
     "studio": ["starlette>=1.0", "uvicorn>=0.34"],
+    # Runs examples/tour.ipynb.
+    "notebook": ["ipykernel>=6.29", "nbclient>=0.10", "nbformat>=5.10"],
+    # The documents as a site, for `make docs`.
+    "docs": ["mkdocs>=1.6", "mkdocstrings-python>=2.0"],
     "dev": [
         "opencv-contrib-python-headless>=4.10",
         # Independent consumers of what is exported, for the tests.
@@ -37,9 +45,13 @@ EXTRAS = {
         "ovmsclient>=2023.1",
         # What people's tools read annotations with.
         "pycocotools>=2.0.8",
+        # Makes the wheel.
+        "build>=1.2",
+        "setuptools>=77",
         # Drive the studio in its tests.
         "httpx>=0.28",
         "playwright>=1.50",
+        "mypy>=1.15",
         "pytest>=8",
         "pytest-timeout>=2.3",
         "pyyaml>=6",
@@ -54,10 +66,12 @@ setuptools.setup(
     long_description=(ROOT / "README.md").read_text(),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
-    python_requires=">=3.11",
+    # Those that TensorFlow 2.21 supports.
+    python_requires=">=3.11,<3.14",
     packages=setuptools.find_packages(include=["anchornet_tf*", "trainers*", "export*"]),
     package_data={
         "anchornet_tf": [
+            "py.typed",
             "**/*.npz",
             "**/*.json",
             "models/presets/*/*.md",
@@ -65,10 +79,14 @@ setuptools.setup(
         ],
         "export": ["deploy/*", "cpp/*"],
     },
+    entry_points={"console_scripts": ["anchornet = anchornet_tf.__main__:main"]},
     install_requires=REQUIRED,
     extras_require=EXTRAS,
     classifiers=[
         "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Typing :: Typed",
         "Topic :: Scientific/Engineering :: Image Recognition",
     ],
 )

@@ -4,6 +4,32 @@ Names are imported when they are first used, so that `import anchornet_tf` costs
 """
 
 import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # Nothing of this is imported when the package is.
+    from anchornet_tf.features.deep import DeepDescriptor as DeepDescriptor
+    from anchornet_tf.features.feature_map import FeatureMap as FeatureMap
+    from anchornet_tf.features.registry import get_descriptor as get_descriptor
+    from anchornet_tf.layers.anchor_bank import AnchorBank as AnchorBank
+    from anchornet_tf.layers.equalizer import Equalizer as Equalizer
+    from anchornet_tf.layers.hypercolumn import Hypercolumn as Hypercolumn
+    from anchornet_tf.layers.pca_projection import PCAProjection as PCAProjection
+    from anchornet_tf.layers.tied_autoencoder import TiedAutoencoder as TiedAutoencoder
+    from anchornet_tf.losses.diversity import FilterDiversity as FilterDiversity
+    from anchornet_tf.losses.diversity import ResponseDiversity as ResponseDiversity
+    from anchornet_tf.matchers.api import match_many as match_many
+    from anchornet_tf.matchers.api import match_pair as match_pair
+    from anchornet_tf.matchers.flow import Flow as Flow
+    from anchornet_tf.matchers.matcher import Matcher as Matcher
+    from anchornet_tf.matchers.registry import get_matcher as get_matcher
+    from anchornet_tf.models.anchornet import AnchorNet as AnchorNet
+    from anchornet_tf.models.anchornet import load as load
+    from anchornet_tf.models.bank_file import BankFile as BankFile
+    from anchornet_tf.models.tap_extractor import TapExtractor as TapExtractor
+    from anchornet_tf.tasks.align import align as align
+    from anchornet_tf.tasks.transfer import transfer as transfer
+    from anchornet_tf.trunks.backbone import Backbone as Backbone
+    from anchornet_tf.trunks.pca import HypercolumnPCA as HypercolumnPCA
 
 __version__ = "0.3.0"
 

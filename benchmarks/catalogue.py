@@ -21,6 +21,8 @@ GROUPS = {
     "proposal_flow": ("region_matching", "dense_flow"),
     "nearest": ("nearest_time", "nearest_memory"),
     "saved_model": ("from_bytes",),
+    "onnx_runtime": ("onnx_features", "onnx_match"),
+    "litert": ("litert_features", "litert_match"),
     "start_up": ("help_text", "imports"),
     "growth": (
         "growth_image_size",

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import tempfile
+from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 from absl import logging
@@ -23,6 +24,7 @@ def save(
     output: str | os.PathLike,
     *,
     matcher: str = "hough",
+    look_twice: int = 0,
     weights: dict[str, float] | None = None,
     record: dict | None = None,
     card: str | None = None,
@@ -33,6 +35,8 @@ def save(
         model: `AnchorNet`.
         output: Folder of the versions.
         matcher: `"nearest"` or `"hough"`, for the signatures that match.
+        look_twice: int. Size in pixels at which they look at the object of each image again; 0 to
+            look once. See `Servable`.
         weights: `weight_div_a` and `weight_div_encoder` of the regularization losses. A missing one
             is taken from the record, or else is 100.
         record: JSON values that tell how the model was trained, stored in the assets.
@@ -43,16 +47,16 @@ def save(
 
     Raises:
         FileExistsError: If a file has the name of the new version.
-        ValueError: If the matcher is unknown.
+        ValueError: If the matcher is unknown, or the model cannot look twice.
     """
     weights = {**_DEFAULT_WEIGHTS, **_recorded_weights(record), **(weights or {})}
-    servable = Servable(model, **weights, matcher=matcher)
-    settings = {"matcher": matcher, **weights, "record": record or {}}
+    servable = Servable(model, **weights, matcher=matcher, look_twice=look_twice)
+    settings = {"matcher": matcher, "look_twice": look_twice, **weights, "record": record or {}}
     with tempfile.TemporaryDirectory() as folder:
         assets = model_card.write_assets(pathlib.Path(folder), model, settings, card)
         for name, path in assets.items():
             setattr(servable, name, tf.saved_model.Asset(path))
-        return _write_version(pathlib.Path(output), lambda path: _save_quietly(servable, str(path)))
+        return write_version(pathlib.Path(output), lambda path: _save_quietly(servable, str(path)))
 
 
 def versions(base: str | os.PathLike) -> list[int]:
@@ -72,7 +76,29 @@ def _save_quietly(servable: Servable, path: str) -> None:
         logging.set_verbosity(before)
 
 
-def _write_version(base, write) -> pathlib.Path:
+def check_names(names: Sequence[str], known: Sequence[str], what: str) -> None:
+    """Checks what a user chose.
+
+    Raises:
+        ValueError: If there is no name, or one that is not known.
+    """
+    unknown = sorted(set(names) - set(known))
+    if unknown or not names:
+        raise ValueError(
+            f"Expected {what} of {', '.join(known)}. Received: {', '.join(unknown) or 'none'}"
+        )
+
+
+def write_version(base: pathlib.Path, write: Callable[[pathlib.Path], None]) -> pathlib.Path:
+    """Writes the next version into a folder, whole or not at all, and returns its path.
+
+    Args:
+        base: Folder of the versions.
+        write: Called with a folder that becomes the version when it returns.
+
+    Raises:
+        FileExistsError: If a file has the name of the new version.
+    """
     while True:
         path = base / str(max(versions(base), default=0) + 1)
         try:
@@ -102,7 +128,7 @@ def export_folder(model: str, output: str, trunk: str = "imagenet", **options) -
         model: Folder or preset, as in `AnchorNet.from_preset`.
         output: Folder of the versions.
         trunk: The `weights` of `AnchorNet.from_preset`.
-        **options: `matcher` and `weights` of `save`.
+        **options: `matcher`, `look_twice` and `weights` of `save`.
 
     Returns:
         The folder of the new version.

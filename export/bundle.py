@@ -1,5 +1,6 @@
 """A bundle for TensorFlow Serving: a version with warm-up requests, server files, manifests."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -49,7 +50,15 @@ def make_bundle(
             f"Expected a folder of versions that `export.saved_model` wrote. Received: {source}"
         )
     inputs = warmup.example_inputs(class_names.read_text().splitlines()[0])
-    values = {"name": name, "version": str(found[-1]), "serving_version": serving_version}
+    settings = json.loads((source / "assets" / model_card.CONFIGURATION).read_text())
+    values = {
+        "name": name,
+        "version": str(found[-1]),
+        "serving_version": serving_version,
+        "matcher": settings["matcher"],
+        # Versions that were exported before this setting existed look once.
+        "looks": model_card.looks(settings.get("look_twice", 0)),
+    }
     with files.atomic_folder(output) as temporary:
         model = temporary / "models" / name / str(found[-1])
         shutil.copytree(source, model)

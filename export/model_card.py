@@ -36,9 +36,19 @@ def write_assets(
     return {pathlib.Path(name).stem: str(folder / name) for name in contents}
 
 
+def looks(look_twice: int) -> str:
+    """Returns how often images are looked at, in words.
+
+    Args:
+        look_twice: int, as in `Servable`.
+    """
+    return f"two, the second at its object in {look_twice} pixels" if look_twice else "one"
+
+
 def describe(configuration: dict) -> str:
     """Returns a model card with the content of a configuration."""
     options = configuration["options"]
+    look_twice = configuration.get("look_twice", 0)
     lines = [
         "# AnchorNet",
         "",
@@ -51,6 +61,7 @@ def describe(configuration: dict) -> str:
         f"- Trained at image size {options['image_size']}",
         "- Maps have a quarter of the image's height and width",
         f"- Matcher of the `match` signatures: {configuration.get('matcher', 'none')}",
+        f"- Looks of the `match` signatures at each image: {looks(look_twice)}",
         "- Learned from image-level labels, without keypoints or boxes",
         "- Measured quality: not recorded with this export",
     ]

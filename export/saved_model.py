@@ -29,6 +29,13 @@ _OUTPUT = flags.DEFINE_string(
 _MATCHER = flags.DEFINE_enum(
     "matcher", "hough", ["nearest", "hough"], "What the match signatures use."
 )
+_LOOK_TWICE = flags.DEFINE_integer(
+    "look_twice",
+    0,
+    "Size in pixels at which the match signatures look at the object of each image again: 320 is "
+    "much more accurate and costs more. 0 to look once.",
+    0,
+)
 _WEIGHT_DIV_A = flags.DEFINE_float(
     "weight_div_a",
     None,
@@ -55,6 +62,7 @@ def main(argv):
         _OUTPUT.value,
         _TRUNK.value,
         matcher=_MATCHER.value,
+        look_twice=_LOOK_TWICE.value,
         weights={flag.name: flag.value for flag in given},
     )
     print(f"SavedModel written to {version}")

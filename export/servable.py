@@ -2,13 +2,14 @@
 
 import tensorflow as tf
 
+from anchornet_tf.features.look_twice import probe_of
 from anchornet_tf.layers.anchor_bank import factored_convolution
 from anchornet_tf.losses.diversity import filter_diversity_loss
 from anchornet_tf.matchers.confidence import confidence_of
 from anchornet_tf.models import folding
 from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.trunks.backbone import MINIMUM_SIZE
-from export import graph_matching
+from export import graph_closer_look, graph_flow, graph_matching
 from export.image_bytes import decode_batch
 
 _DTYPES = (tf.float32, tf.uint8)
@@ -33,6 +34,8 @@ class Servable(tf.train.Checkpoint):
             network.
         weight_div_encoder: float. Weight of L_DivA of the class-agnostic layer.
         matcher: `"nearest"` or `"hough"`, for `match` and `match_points`.
+        look_twice: int. Size in pixels at which `match` and `match_points` look at the object of
+            each image again, as `Matcher(look_twice=...)` does; 0 to look once.
 
     Attributes:
         variables: All `tf.Variable`s.
@@ -41,7 +44,8 @@ class Servable(tf.train.Checkpoint):
             then one for the class-agnostic layer.
 
     Raises:
-        ValueError: If the matcher is unknown.
+        ValueError: If the matcher is unknown, `look_twice` is too small for the trunk, or the model
+            cannot tell objects from background, which looking twice needs.
     """
 
     # Not a tf.Module: there, the attributes that TF-Hub asks for are properties, which are not
@@ -52,12 +56,14 @@ class Servable(tf.train.Checkpoint):
         weight_div_a: float = 100.0,
         weight_div_encoder: float = 100.0,
         matcher: str = "hough",
+        look_twice: int = 0,
     ):
         super().__init__()
         size = model.image_size
         self._size = (size, size) if isinstance(size, int) else tuple(size)
         self._matcher = graph_matching.check_matcher(matcher)
         self._confidence = confidence_of(model, "auto")
+        self._look_twice = _checked_look_twice(look_twice, model)
         self._names = model.classes
         self.variables = [variable.value for variable in model.variables]
         self.trainable_variables = [variable.value for variable in model.trainable_variables]
@@ -76,6 +82,7 @@ class Servable(tf.train.Checkpoint):
         if folding.is_linear(model):
             self._fold(model, images)
         self._class_maps = _class_maps_function(model)
+        self._match_images = self._looking_twice() if self._look_twice else self._looking_once
         self._trace()
 
     def _fold(self, model, images) -> None:
@@ -172,7 +179,7 @@ class Servable(tf.train.Checkpoint):
             dict of `flow`, `(batch, height, width, 2)`, (dy, dx) in pixels, and `confidence`,
             `(batch, height, width)`, the probability that a match is right.
         """
-        flow, confidence = graph_matching.spread(self._matched(inputs))
+        flow, confidence = graph_flow.spread(self._matched(inputs))
         return {"flow": flow, "confidence": confidence}
 
     @tf.function(autograph=False)
@@ -187,7 +194,7 @@ class Servable(tf.train.Checkpoint):
             dict of `points`, `(batch, n, 2)`, (x, y) pixels of the target, and `confidence`,
             `(batch, n)`.
         """
-        points, confidence = graph_matching.transfer_points(self._matched(inputs), inputs["points"])
+        points, confidence = graph_flow.transfer_points(self._matched(inputs), inputs["points"])
         return {"points": points, "confidence": confidence}
 
     def _matched(self, inputs):
@@ -195,8 +202,27 @@ class Servable(tf.train.Checkpoint):
         source, target = (
             _checked(inputs[name], minimum=2, keep_bytes=True) for name in ("source", "target")
         )
+        return self._match_images(source, target)
+
+    def _looking_once(self, source, target):
         return graph_matching.match_images(
             self._describe, source, target, self._size, self._matcher, self._confidence
+        )
+
+    def _looking_twice(self):
+        """Returns a function, which is traced once for both `match` and `match_points`."""
+        return tf.function(
+            lambda source, target: graph_closer_look.match_images(
+                self._describe,
+                source,
+                target,
+                self._size,
+                (self._look_twice, self._look_twice),
+                self._confidence.probe,
+                self._matcher,
+                self._confidence,
+            ),
+            autograph=False,
         )
 
     def signatures(self) -> dict:
@@ -240,6 +266,17 @@ def _pair(dtype):
 
 _BYTES = tf.TensorSpec((None,), tf.string, "image_bytes")
 _POINTS = {"points": tf.TensorSpec((None, None, 2), tf.float32, "points")}
+
+
+def _checked_look_twice(look_twice: int, model: AnchorNet) -> int:
+    if look_twice and look_twice < MINIMUM_SIZE:
+        raise ValueError(
+            f"Expected a `look_twice` of 0 or at least {MINIMUM_SIZE} pixels. "
+            f"Received: {look_twice}"
+        )
+    if look_twice:
+        probe_of(model.confidence)
+    return look_twice
 
 
 def _checked(image, minimum=MINIMUM_SIZE, keep_bytes=False):

@@ -35,9 +35,12 @@ _VALUES = {
     "batch_size": 3,
     "blur": 0.5,
     "fine_rank": 7,
+    "look_twice": 96,
     "constellation": "CONSTELLATION",
     "weights": "WEIGHTS",
     "num_channels": 5,
+    "file": "FILE",
+    "num_threads": 2,
     # of SIFT and HOG
     "step": 3,
     "bin_size": 5,

@@ -1,5 +1,6 @@
 """Descriptors that a network computes on a regular grid of each image."""
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -67,6 +68,16 @@ class DeepDescriptor:
         signature = [tf.TensorSpec((None, None, None, 3), tf.float32)]
         self._compute = tf.function(self._maps, input_signature=signature)
 
+    def at_size(self, image_size: int | tuple[int, int] | None) -> "DeepDescriptor":
+        """Returns the same descriptor of images in another size; nothing is compiled again.
+
+        Args:
+            image_size: As in `DeepDescriptor`.
+        """
+        other = copy.copy(self)
+        other.image_size = _checked_size(image_size)
+        return other
+
     def _maps(self, images):
         return gaussian_smoothing(self.network(images), self.blur)
 
@@ -88,8 +99,8 @@ class DeepDescriptor:
                 maps.append(FeatureMap(value, tuple(np.shape(image)[:2])))
         return maps
 
-    def _resized(self, image: np.ndarray) -> tf.Tensor:
-        image = tf.convert_to_tensor(image)
+    def _resized(self, pixels: np.ndarray) -> tf.Tensor:
+        image = tf.convert_to_tensor(pixels)
         if image.shape.rank != 3 or image.shape[-1] != 3:
             raise ValueError(
                 "Expected RGB images of shape (height, width, 3). "

@@ -21,6 +21,7 @@ import scipy.linalg
 
 from anchornet_tf.features.feature_map import resize_bilinear
 from anchornet_tf.features.hog import CELL_SIZE, NUM_CHANNELS, TEMPLATE_CELLS, hog
+from anchornet_tf.utils.array_archive import open_archive
 from anchornet_tf.utils.files import atomic_file
 
 SHIPPED_PATH = pathlib.Path(__file__).with_name("hog_background.npz")
@@ -103,7 +104,7 @@ class HogBackground:
             ValueError: If the file does not hold such statistics.
         """
         try:
-            with np.load(path, allow_pickle=False) as archive:
+            with open_archive(path) as archive:
                 mean, half = (archive[name].astype(np.float64) for name in ("mean", "covariance"))
             return cls(mean, _both_halves(half))
         except (KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:

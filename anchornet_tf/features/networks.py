@@ -5,6 +5,7 @@ import os
 import pathlib
 
 from anchornet_tf.features.deep import DeepDescriptor
+from anchornet_tf.features.look_twice import LookTwice, probe_of
 from anchornet_tf.features.shipped_confidence import shipped_confidence
 from anchornet_tf.layers import hypercolumn
 from anchornet_tf.layers.anchor_bank import AnchorBank
@@ -30,7 +31,8 @@ def class_agnostic(
     batch_size: int = 8,
     blur: float = 0.0,
     fine_rank: int | None = None,
-) -> DeepDescriptor:
+    look_twice: int = 0,
+) -> DeepDescriptor | LookTwice:
     """Makes the descriptor `"anchornet"`: the class-agnostic anchors of a model, 256-D.
 
     Args:
@@ -41,13 +43,16 @@ def class_agnostic(
         blur: As in `DeepDescriptor`.
         fine_rank: int. How many of the 256 channels of the fine tap the filters see. 64 make the
             descriptor a sixth cheaper and change PCK by 0.002 at most; None for all.
+        look_twice: int. Size in pixels at which the object of each image is looked at again, see
+            `LookTwice`; 0 to look once. 224 is more accurate at twice the cost, 320 more so.
 
     Raises:
         ValueError: If there is no such model, or a number is out of range.
     """
     loaded = load_model(model, equalization)
     network = folding.features_function(loaded, _is_ours(model), fine_rank)
-    return DeepDescriptor(network, image_size, batch_size, blur, loaded.confidence)
+    describe = DeepDescriptor(network, image_size, batch_size, blur, loaded.confidence)
+    return _looking_twice(describe, look_twice) if look_twice else describe
 
 
 def of_one_class(
@@ -112,7 +117,8 @@ def residual_hypercolumn(
     image_size: Size = 224,
     batch_size: int = 8,
     blur: float = 0.0,
-) -> DeepDescriptor:
+    look_twice: int = 0,
+) -> DeepDescriptor | LookTwice:
     """Makes the descriptor `"hc"`: the residual hypercolumn, 768-D.
 
     Args:
@@ -121,15 +127,17 @@ def residual_hypercolumn(
         image_size: As in `DeepDescriptor`.
         batch_size: As in `DeepDescriptor`.
         blur: As in `DeepDescriptor`.
+        look_twice: As in `class_agnostic`.
     """
     taps = (extractor or _default_extractor()).taps
-    return DeepDescriptor(
+    describe = DeepDescriptor(
         lambda images: hypercolumn.stack(taps(images)),
         image_size,
         batch_size,
         blur,
         shipped_confidence("hc"),
     )
+    return _looking_twice(describe, look_twice) if look_twice else describe
 
 
 def one_tap(
@@ -150,6 +158,10 @@ def one_tap(
     """
     taps, index = (extractor or _default_extractor()).taps, _TAP_OF[name]
     return DeepDescriptor(lambda images: taps(images)[index], image_size, batch_size, blur)
+
+
+def _looking_twice(describe: DeepDescriptor, size: int) -> LookTwice:
+    return LookTwice(describe, probe_of(describe.confidence), size)
 
 
 @functools.cache

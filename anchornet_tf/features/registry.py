@@ -23,6 +23,7 @@ DESCRIPTORS = LazyRegistry(
         "res5c": f"{_NETWORKS}:one_tap:res5c",
         "constellation-hc": f"{_CONSTELLATION}:part_hypercolumn",
         "constellation-bp": f"{_CONSTELLATION}:part_back_projection",
+        "litert": "anchornet_tf.features.litert:exported_features",
         "sift": "anchornet_tf.features.sift:SiftDescriptor",
         "hog": "anchornet_tf.features.whitened_hog:HogDescriptor",
     },
@@ -36,11 +37,11 @@ def get_descriptor(name: str, **options) -> Descriptor:
         name: `"anchornet"` (class-agnostic anchors), `"anchornet-class"` (the anchors of one
             class), `"hc"` (residual hypercolumn), `"res2c"`, `"res4c"`, `"res5c"` (one layer of
             it), `"constellation-hc"` (the part-like channels of the trunk), `"constellation-bp"`
-            (these channels projected back to the pixels), `"sift"` (dense SIFT) or `"hog"` (HOG
-            cells; whitened when boxes are described).
+            (these channels projected back to the pixels), `"litert"` (an exported file), `"sift"`
+            (dense SIFT) or `"hog"` (HOG cells; whitened when boxes are described).
         **options: Options of the descriptor: see `anchornet_tf.features.networks` and
-            `anchornet_tf.features.constellation` (for networks), `SiftDescriptor` and
-            `HogDescriptor`.
+            `anchornet_tf.features.constellation` (for networks), `anchornet_tf.features.litert`,
+            `SiftDescriptor` and `HogDescriptor`.
 
     Returns:
         The descriptor.

@@ -1,12 +1,15 @@
 """What matchers of grid cells share: checks, and the way from matched cells to a flow."""
 
+import functools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import tensorflow as tf
 
 from anchornet_tf.features.feature_map import FeatureMap, cell_centers, check_size
 from anchornet_tf.matchers.flow import Flow
+from anchornet_tf.matchers.kept import KeptOfMaps
 
 _EPSILON = 1e-6
 
@@ -61,6 +64,17 @@ def unit_cells(values: tf.Tensor, grid_size: tuple[int, int]) -> tf.Tensor:
     values = tf.image.resize(values, grid_size, antialias=True)
     values = tf.math.l2_normalize(values, axis=-1, epsilon=_EPSILON**2)
     return tf.reshape(values, (tf.shape(values)[0], math.prod(grid_size), tf.shape(values)[-1]))
+
+
+def cells_of(maps: Sequence[FeatureMap], grid_size: tuple[int, int]) -> list[tf.Tensor]:
+    """Returns `unit_cells` `(1, cells, depth)` of each map; computed once for those used lately."""
+    return _cells_on(grid_size)(maps)
+
+
+@functools.lru_cache(maxsize=8)
+def _cells_on(grid_size) -> KeptOfMaps:
+    compiled = tf.function(lambda values: unit_cells(values, grid_size), reduce_retracing=True)
+    return KeptOfMaps(lambda features: compiled(tf.constant(features.values)[tf.newaxis]))
 
 
 def unravel(index: tf.Tensor, width) -> tf.Tensor:

@@ -8,25 +8,31 @@ pairs of images whose correspondences are known: for one descriptor, and for eac
 import dataclasses
 import functools
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import tensorflow as tf
 
 from anchornet_tf.features.feature_map import FeatureMap
+from anchornet_tf.features.object_probe import GRID, ObjectProbe
 from anchornet_tf.features.shipped_confidence import shipped_confidence
 from anchornet_tf.matchers import evidence
-from anchornet_tf.matchers.evidence import ObjectProbe
+from anchornet_tf.matchers.cells import cells_of
+from anchornet_tf.matchers.evidence import Look
 from anchornet_tf.matchers.flow import Flow
+from anchornet_tf.matchers.kept import KeptOfMaps
 
 FORMAT = "anchornet_tf.Confidence/1"
 # A match is right within this share of the object's size of the true place.
 RIGHT_WITHIN = 0.1
 # Flows on finer grids are looked at on one of fewer cells.
-FINEST = 4 * evidence.GRID[0]
+FINEST = 4 * GRID[0]
 # Evidence this many deviations from its mean counts no more than that.
 LIMIT = 4.0
 _GATE_SLOPE = 2.0
+# Flows with more cells than this together are looked at in turn.
+_CELLS_AT_ONCE = 16 * math.prod(GRID)
 _SOURCE_OBJECT = evidence.NAMES.index("source_object")
 
 
@@ -93,12 +99,25 @@ class Confidence:
         self.calibrations = dict(calibrations)
         self.probe = probe
         self._compiled = tf.function(self.probabilities, reduce_retracing=True)
+        self._compiled_objects = tf.function(
+            lambda values: evidence.objects(values, probe), reduce_retracing=True
+        )
+        self._looks = KeptOfMaps(self._look_at)
+
+    def look(self, values: tf.Tensor) -> Look:
+        """Looks at maps `(batch, height, width, depth)`, as `probabilities` needs them."""
+        return evidence.look(values, self.probe)
+
+    def _look_at(self, features: FeatureMap) -> Look:
+        # Dense Hough matching asks for the same cells: they are computed once.
+        (cells,) = cells_of([features], GRID)
+        return Look(cells, self._compiled_objects(tf.constant(features.values)[tf.newaxis]))
 
     def probabilities(
         self,
         matcher: str,
-        source: tf.Tensor,
-        target: tf.Tensor,
+        source: Look,
+        target: Look,
         positions: tf.Tensor,
         scores: tf.Tensor,
         own: tf.Tensor | None = None,
@@ -107,13 +126,13 @@ class Confidence:
 
         Args:
             matcher: Name of the matcher, one of `calibrations`.
-            source: As in `anchornet_tf.matchers.evidence.match_evidence`, and so are the others.
-            target: As there.
-            positions: As there.
+            source: What `look` says about the source maps.
+            target: What it says about the target maps.
+            positions: As in `anchornet_tf.matchers.evidence.match_evidence`.
             scores: As there.
             own: As there.
         """
-        found = evidence.match_evidence(source, target, positions, scores, self.probe, own)
+        found = evidence.match_evidence(source, target, positions, scores, own)
         return self.calibrations[matcher].probabilities(found)
 
     def of_flows(
@@ -135,10 +154,11 @@ class Confidence:
         name = getattr(matcher, "name", None)
         if not self.is_for(name, sources[0].depth):
             return list(flows)
-        return [
-            self._of_flow(name, flow, source, target)
-            for flow, source, target in zip(flows, sources, targets, strict=True)
-        ]
+        flows, found = list(flows), []
+        for start, end in _alike(flows):
+            looks = [self._looks(maps[start:end]) for maps in (sources, targets)]
+            found += self._of_alike(name, flows[start:end], *looks)
+        return found
 
     def is_for(self, matcher: str | None, depth: int) -> bool:
         """Returns whether it was fitted to a matcher, and to maps of this depth.
@@ -150,14 +170,24 @@ class Confidence:
         fits = self.probe is None or depth == len(self.probe.weights)
         return matcher in self.calibrations and fits
 
-    def _of_flow(self, name, flow, source, target) -> Flow:
-        positions, valid, scores = flow.cells(FINEST)
-        cells = evidence.positions_on_grid(positions, flow.target_size)
-        arrays = [source.values, target.values, cells.astype(np.float32), scores]
-        if flow.evidence is not None:
-            arrays.append(flow.evidence)
-        found = self._compiled(name, *(tf.constant(array)[tf.newaxis] for array in arrays))
-        return flow.with_confidence(np.where(valid, found[0].numpy(), 0))
+    def _of_alike(self, name, flows, sources: list[Look], targets: list[Look]) -> list[Flow]:
+        """Returns flows of one grid with their probabilities."""
+        read = [flow.cells(FINEST) for flow in flows]
+        cells = [
+            evidence.positions_on_grid(positions, flow.target_size)
+            for (positions, _, _), flow in zip(read, flows, strict=True)
+        ]
+        scores = [scores for _, _, scores in read]
+        own = [flow.evidence for flow in flows if flow.evidence is not None]
+        arrays = [tf.constant(np.stack(each), tf.float32) for each in (cells, scores, own) if each]
+        looks = [
+            Look(*map(tf.concat, zip(*maps, strict=True), (0, 0))) for maps in (sources, targets)
+        ]
+        found = self._compiled(name, *looks, *arrays).numpy()
+        return [
+            flow.with_confidence(np.where(valid, sure, 0))
+            for flow, (_, valid, _), sure in zip(flows, read, found, strict=True)
+        ]
 
     def contents(self) -> dict:
         """Returns everything as plain lists and numbers, for a JSON file."""
@@ -185,17 +215,29 @@ class Confidence:
             matchers = {
                 name: Calibration.from_contents(each) for name, each in contents["matchers"].items()
             }
-            probe = contents["probe"]
-            if probe is not None:
-                probe = ObjectProbe(
-                    *(tf.constant(probe[name], tf.float32) for name in ObjectProbe._fields)
-                )
+            probe = ObjectProbe.from_contents(contents)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ValueError(
                 f"Expected what `Confidence.contents` returns ({error}). "
                 f"Received: {type(contents).__name__}"
             ) from error
         return cls(matchers, probe)
+
+
+def _alike(flows: list[Flow]) -> Iterator[tuple[int, int]]:
+    """Yields (start, end) of flows in a row with one grid, not too many for memory."""
+    start = 0
+    for number, flow in enumerate(flows):
+        count = number - start + 1
+        following = flows[number + 1] if number + 1 < len(flows) else None
+        full = (count + 1) * math.prod(flow.grid_size) > _CELLS_AT_ONCE
+        if following is None or full or _kind(following) != _kind(flow):
+            yield start, number + 1
+            start = number + 1
+
+
+def _kind(flow: Flow):
+    return flow.grid_size, flow.evidence is None
 
 
 def confidence_of(descriptor, confidence) -> Confidence | None:

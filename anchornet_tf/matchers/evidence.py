@@ -11,11 +11,10 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from anchornet_tf.features.object_probe import GRID, ObjectProbe
 from anchornet_tf.image import interpolate_bilinear
 from anchornet_tf.matchers.cells import same_place, unit_cells, unravel
 
-# Both images are looked at on this grid, which is that of the dense Hough matcher.
-GRID = (28, 28)
 # A place nearer than this, in cells of the grid, is the same place.
 _SAME_PLACE = 3.0
 # Likeness counts as exp(cosine / temperature) where the share of a place is asked for.
@@ -45,60 +44,48 @@ _SPREADS = ("source_spread", "landing_spread", "target_spread")
 NAMES = (*_OF_CELL, *(f"mean_{name}" for name in _AVERAGED), *_SPREADS)
 
 
-class ObjectProbe(NamedTuple):
-    """A linear function of a descriptor that tells objects from background.
+class Look(NamedTuple):
+    """What is looked at in maps, on the cells of `GRID`.
 
     Attributes:
-        weights: float `(depth,)`, on the descriptor as a unit vector.
-        length_weight: float, on the logarithm of the descriptor's length: anchors that fire make
-            it long.
-        bias: float.
+        cells: float tensor `(batch, cells, depth)`: descriptors as unit vectors.
+        objects: float tensor `(batch, *GRID)`: what a probe says; zero without one.
     """
 
-    weights: tf.Tensor
-    length_weight: tf.Tensor
-    bias: tf.Tensor
-
-    def logits(self, values: tf.Tensor) -> tf.Tensor:
-        """Returns `(batch, *GRID)` for maps `(batch, height, width, depth)`: above 0, an object."""
-        directions, lengths = directions_and_lengths(values)
-        logits = tf.linalg.matvec(directions, self.weights) + self.length_weight * lengths
-        return tf.reshape(logits + self.bias, (-1, *GRID))
+    cells: tf.Tensor
+    objects: tf.Tensor
 
 
-def directions_and_lengths(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns what an `ObjectProbe` sees of maps, cell by cell of the grid.
+def look(values: tf.Tensor, probe: ObjectProbe | None = None) -> Look:
+    """Looks at maps.
 
     Args:
         values: float tensor `(batch, height, width, depth)`.
-
-    Returns:
-        Unit vectors `(batch, cells, depth)` and logarithms of lengths `(batch, cells)`.
+        probe: What tells objects from background, or None where nothing does.
     """
-    cells = tf.image.resize(values, GRID, antialias=True)
-    cells = tf.reshape(cells, (tf.shape(values)[0], math.prod(GRID), tf.shape(values)[-1]))
-    squares = tf.reduce_sum(cells**2, axis=-1)
-    directions = cells * tf.math.rsqrt(tf.maximum(squares, _SMALLEST**2))[..., tf.newaxis]
-    return directions, 0.5 * tf.math.log(tf.maximum(squares, _SMALLEST))
+    return Look(unit_cells(values, GRID), objects(values, probe))
+
+
+def objects(values: tf.Tensor, probe: ObjectProbe | None) -> tf.Tensor:
+    """Returns where objects are in maps, as in `Look`; the arguments are those of `look`."""
+    return tf.zeros((tf.shape(values)[0], *GRID)) if probe is None else probe.logits(values)
 
 
 def match_evidence(
-    source: tf.Tensor,
-    target: tf.Tensor,
+    source: Look,
+    target: Look,
     positions: tf.Tensor,
     scores: tf.Tensor,
-    probe: ObjectProbe | None = None,
     own: tf.Tensor | None = None,
 ) -> tf.Tensor:
     """Gathers the evidence for matches between two batches of maps.
 
     Args:
-        source: float tensor `(batch, height, width, depth)`.
-        target: float tensor `(batch, target height, target width, depth)`.
+        source: What `look` says about the source.
+        target: What it says about the target.
         positions: float tensor `(batch, rows, columns, 2)`: where the cells of a grid of the source
             go, as (row, column) in cells of `GRID` on the target.
         scores: float tensor `(batch, rows, columns)`: the matcher's own confidence.
-        probe: What tells objects from background, or None where nothing does.
         own: float tensor `(batch, rows, columns, k)`: what else the matcher knows, or None.
 
     Returns:
@@ -109,12 +96,12 @@ def match_evidence(
     ends = tf.reshape(positions, (batch, num_cells, 2))
     starts = same_place(tf.stack([rows, columns]), tf.constant(GRID))
     starts = tf.tile(starts[tf.newaxis], (batch, 1, 1))  # (batch, n, 2)
-    source_cells, target_cells = unit_cells(source, GRID), unit_cells(target, GRID)
-    from_start, from_end = _read(source_cells, starts), _read(target_cells, ends)
+    from_start, from_end = _read(source.cells, starts), _read(target.cells, ends)
     similarity = tf.reduce_sum(from_start * from_end, axis=-1)  # (batch, n)
-    forward = _seen_from(from_start, target_cells, ends, similarity)
-    backward = _seen_from(from_end, source_cells, starts, similarity)
-    objects = _objects(source, target, starts, ends, probe)
+    forward = _seen_from(from_start, target.cells, ends, similarity)
+    # The starts are the same in all pairs: what is near them is found once.
+    backward = _seen_from(from_end, source.cells, starts[:1], similarity)
+    objects = _objects(source.objects, target.objects, starts, ends)
     weights = tf.nn.softmax(tf.math.log_sigmoid(objects.at_starts), axis=-1)  # Sum to one.
     centre, source_spread = _spread(starts, weights)
     landing_spread = _spread(ends, weights)[1]
@@ -156,18 +143,13 @@ class _Objects(NamedTuple):
     target: tf.Tensor
 
 
-def _objects(source, target, starts, ends, probe) -> _Objects:
-    if probe is None:
-        nothing = tf.zeros(tf.shape(starts)[:2])
-        everywhere = tf.fill((tf.shape(starts)[0], math.prod(GRID)), 1 / math.prod(GRID))
-        return _Objects(nothing, nothing, everywhere)
-    maps = [probe.logits(values) for values in (source, target)]
+def _objects(source, target, starts, ends) -> _Objects:
     at_starts, at_ends = (
         interpolate_bilinear(logits[..., tf.newaxis], places)[..., 0]
-        for logits, places in zip(maps, (starts, ends), strict=True)
+        for logits, places in ((source, starts), (target, ends))
     )
-    shares = tf.nn.softmax(tf.math.log_sigmoid(tf.reshape(maps[1], (-1, math.prod(GRID)))), axis=-1)
-    return _Objects(at_starts, at_ends, shares)
+    logits = tf.reshape(target, (-1, math.prod(GRID)))
+    return _Objects(at_starts, at_ends, tf.nn.softmax(tf.math.log_sigmoid(logits), axis=-1))
 
 
 def _spread(places, weights):

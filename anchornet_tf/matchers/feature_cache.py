@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable
 import numpy as np
 
 from anchornet_tf.features.feature_map import FeatureMap
+from anchornet_tf.utils.array_archive import open_archive
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -27,19 +28,26 @@ class Described:
     @property
     def num_bytes(self) -> int:
         """The memory that both take."""
-        return self.image.nbytes + self.features.values.nbytes
+        arrays = [self.image, *(value for _, value in self._fields() if _is_array(value))]
+        return sum(array.nbytes for array in arrays)
+
+    def _fields(self):
+        return [
+            (field.name, getattr(self.features, field.name))
+            for field in dataclasses.fields(self.features)
+        ]
 
     def to_file(self, path: pathlib.Path) -> "_OnDisk":
         """Writes the arrays to a file and returns an object that reads them back."""
-        fields = {
-            field.name: getattr(self.features, field.name)
-            for field in dataclasses.fields(self.features)
-        }
-        arrays = {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}
+        arrays = {name: value for name, value in self._fields() if _is_array(value)}
         with path.open("wb") as file:
             np.savez(file, _image=self.image, **arrays)
-        others = {name: value for name, value in fields.items() if name not in arrays}
+        others = {name: value for name, value in self._fields() if name not in arrays}
         return _OnDisk(path, type(self.features), others)
+
+
+def _is_array(value) -> bool:
+    return isinstance(value, np.ndarray)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -57,7 +65,7 @@ class _OnDisk:
     fields: dict
 
     def read(self) -> Described:
-        with np.load(self.path, allow_pickle=False) as archive:
+        with open_archive(self.path) as archive:
             arrays = dict(archive)
         image = arrays.pop("_image")
         return Described(image, self.kind(**arrays, **self.fields))

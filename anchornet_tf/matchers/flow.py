@@ -52,7 +52,9 @@ class Flow:
         valid: np.ndarray | None = None,
         confidence: np.ndarray | None = None,
     ):
-        self._values = DenseValues.checked(displacement, target_size, valid, confidence)
+        self._values: DenseValues | GridValues = DenseValues.checked(
+            displacement, target_size, valid, confidence
+        )
         self._scored: DenseValues | GridValues | None = None
         self._pixels: PixelValues | None = None
         self.evidence: np.ndarray | None = None
@@ -202,7 +204,8 @@ class Flow:
             found, grid = values.cells.rows(slice(None)), values.cells.size
             centers = [cell_centers(*sides) for sides in zip(grid, self.shape, strict=True)]
         else:
-            grid = [min(most // 4, side) for side in self.shape]
+            height, width = self.shape
+            grid = min(most // 4, height), min(most // 4, width)
             # The pixels at the centres of the cells.
             centers = [
                 np.floor(cell_centers(*sides) + 0.5).astype(np.int64)
@@ -229,10 +232,9 @@ class Flow:
         target_size = check_size(target_size, "target_size")
         if (source_size, target_size) == (self.shape, self.target_size):
             return self
-        values, scored = (
-            None if values is None else _resized(values, source_size, target_size)
-            for values in (self._values, self._scored)
-        )
+        values, scored = _resized(self._values, source_size, target_size), self._scored
+        if scored is not None:
+            scored = _resized(scored, source_size, target_size)
         return self._of_values(values, scored)
 
     def target_positions(self) -> np.ndarray:

@@ -7,6 +7,7 @@ import numpy as np
 
 from anchornet_tf.features.feature_map import check_size
 from anchornet_tf.matchers.flow_values import DenseValues, GridValues
+from anchornet_tf.utils.array_archive import open_archive
 from anchornet_tf.utils.files import atomic_file
 
 _FIELDS = ("displacement", "target_size", "valid", "confidence")
@@ -43,7 +44,7 @@ def read(path: str | os.PathLike) -> tuple[DenseValues | GridValues, np.ndarray 
     if not os.path.exists(path):
         raise FileNotFoundError(f"Expected the file of a flow. Received: {os.fspath(path)!r}")
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with open_archive(path) as archive:
             on_grid = _CELL_FIELDS[0] in archive
             values = [archive[name] for name in (_CELL_FIELDS if on_grid else _FIELDS)]
             grid = [archive[name] for name in _GRID_FIELDS if on_grid]

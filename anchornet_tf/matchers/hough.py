@@ -6,14 +6,17 @@ makes it a few matrix operations. Parts move on their own, too: a second vote, t
 nearby, says how much.
 """
 
+import functools
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.matchers.cells import (
+    cells_of,
     check_same_depth,
     flow_from_cells,
     grid_pair,
@@ -109,11 +112,8 @@ class HoughMatcher:
         """
         for source, target in zip(sources, targets, strict=True):
             check_same_depth(source, target)
-        positions, confidence, evidence = hough_cells(
-            tf.stack([source.values for source in sources]),
-            tf.stack([target.values for target in targets]),
-            **self.options(),
-        )
+        units = [tf.concat(cells_of(maps, self.grid_size), axis=0) for maps in (sources, targets)]
+        positions, confidence, evidence = hough_of_units(*units, **self.options())
         flows = [
             flow_from_cells(
                 found, self.grid_size, source.image_size, target.image_size, confidence=sure
@@ -157,13 +157,41 @@ def hough_cells(
         `confidence` `(batch, *grid_size)`, the geometric mean of similarity and votes; and
         `evidence` `(batch, *grid_size, len(EVIDENCE))`, what else speaks for the match.
     """
+    source, target = unit_cells(source, grid_size), unit_cells(target, grid_size)
+    return hough_of_units(
+        source, target, grid_size, power, smoothing, scales, neighborhood, locality
+    )
+
+
+@tf.function(reduce_retracing=True)
+def hough_of_units(
+    source: tf.Tensor,
+    target: tf.Tensor,
+    grid_size: tuple[int, int],
+    power: float,
+    smoothing: float,
+    scales: tuple[float, ...],
+    neighborhood: float,
+    locality: float,
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Does what `hough_cells` does, for maps that are unit vectors on the grid already.
+
+    Args:
+        source: float tensor `(batch, cells, depth)`, of `unit_cells`.
+        target: float tensor `(batch, cells, depth)`.
+        grid_size: As in `hough_cells`, and so are the others.
+        power: As there.
+        smoothing: As there.
+        scales: As there.
+        neighborhood: As there.
+        locality: As there.
+
+    Returns:
+        As `hough_cells`.
+    """
     height, width = grid_size
-    source, target = (
-        unit_cells(source, grid_size),
-        unit_cells(target, grid_size),
-    )  # (batch, n, depth)
     cosine = tf.matmul(source, target, transpose_b=True)
-    similarity = tf.nn.relu(cosine) ** power  # (batch, n, n)
+    similarity = _power(tf.nn.relu(cosine), power)  # (batch, n, n)
     votes = [
         _votes(similarity, grid_size, scale, smoothing, neighborhood, locality) for scale in scales
     ]
@@ -195,7 +223,7 @@ def _evidence(confidence, best, peak, grid_size):
         tf.gather(tf.constant(distances <= radius), best) for radius in _SAME_PLACE
     )  # (batch, n, n)
     closely = log_odds(tf.reduce_sum(tf.where(near, relative, 0.0), axis=-1), relative)
-    sharp = relative**3
+    sharp = _power(relative, 3)
     widely = log_odds(tf.reduce_sum(tf.where(wide, sharp, 0.0), axis=-1), sharp)
     rival = tf.reduce_max(tf.where(wide, 0.0, relative), axis=-1)
     backward = tf.argmax(confidence, axis=-2, output_type=tf.int32)  # (batch, n)
@@ -208,61 +236,97 @@ def _evidence(confidence, best, peak, grid_size):
 
 
 def _votes(similarity, grid_size, scale, smoothing, neighborhood, locality):
-    """Returns the votes for each pair's offset: `(batch, n, n)`, at most 1."""
-    offsets, counts = zip(*(_offsets(side, scale) for side in grid_size), strict=True)
-    rows, columns = offsets  # (height, height), (width, width)
-    bins = rows[:, tf.newaxis, :, tf.newaxis] * counts[1] + columns[tf.newaxis, :, tf.newaxis, :]
-    num_cells, num_bins = math.prod(grid_size), math.prod(counts)
-    bins = tf.reshape(bins, (num_cells, num_cells))
-    # No two pairs of a cell have the same offset: each has a place of its own in a table of offsets
-    # by cells.
-    places = tf.reshape(bins * num_cells + tf.range(num_cells)[:, tf.newaxis], (-1, 1))
-    ballots = tf.transpose(tf.reshape(similarity, (-1, num_cells * num_cells)))
-    table = tf.scatter_nd(places, ballots, (num_bins * num_cells, tf.shape(ballots)[1]))
-    table = tf.reshape(tf.transpose(table), (-1, *counts, *grid_size))
-    if smoothing > 0:
-        table = _blur(table, counts[0], 1, smoothing)
-        table = _blur(table, counts[1], 2, smoothing)
-    everywhere = tf.reduce_mean(table, axis=(3, 4))  # (batch, row offsets, column offsets)
-    votes = tf.gather(tf.reshape(everywhere, (-1, num_bins)), bins, axis=1)
+    """Returns the votes for each pair's offset: `(batch, n, n)`, at most 1.
+
+    Votes are smoothed over offsets and over the cells around a cell, both by products of a part for
+    rows and a part for columns. So it is done for all rows first, and then for all columns.
+    """
+    height, width = grid_size
+    num_pairs = (height * height, width * width)
+    pairs = tf.reshape(similarity, (-1, height, width, height, width))
+    pairs = tf.transpose(pairs, (0, 1, 3, 2, 4))  # (batch, rows of both, columns of both)
+    rows, columns = (_axis_votes(side, scale, smoothing, neighborhood) for side in grid_size)
+    table = rows.by_offset(tf.reshape(pairs, (-1, height, height, num_pairs[1])))
+    # What all cells say, of offsets of both axes: (batch, row offsets, column offsets).
+    everywhere = tf.reshape(tf.reduce_mean(table, axis=1), (-1, rows.count, width, width))
+    everywhere = tf.einsum("boct,cpt->bop", everywhere, columns.smooth_shift) / width
+    votes = tf.gather(everywhere, rows.offsets, axis=1)  # (batch, rows of both, column offsets)
+    votes = tf.gather(tf.transpose(votes, (0, 2, 1)), columns.offsets, axis=1)
     if locality > 0:
-        table = _blur(table, grid_size[0], 3, neighborhood)
-        table = _blur(table, grid_size[1], 4, neighborhood)
-        nearby = tf.gather(tf.reshape(table, (-1, num_bins * num_cells)), places[:, 0], axis=1)
-        votes *= tf.reshape(nearby, (-1, num_cells, num_cells)) ** locality
-    return votes
+        nearby = tf.transpose(rows.nearby(table), (0, 2, 1))  # (batch, columns, rows of both)
+        nearby = tf.reshape(nearby, (-1, width, width, num_pairs[0]))
+        nearby = columns.nearby(columns.by_offset(nearby))
+        votes *= _power(nearby, locality)
+    votes = tf.reshape(votes, (-1, width, width, height, height))
+    return tf.reshape(tf.transpose(votes, (0, 3, 1, 4, 2)), tf.shape(similarity))
 
 
-def _offsets(side, scale):
-    """Returns `(side, side)` int32 numbers of displacement bins along an axis, and their count.
+class _AxisVotes(NamedTuple):
+    """How pairs of positions along one axis vote for their offset.
 
-    Entry `[i, j]` is the bin of the displacement that remains when position `i`, scaled about the
-    centre, moves to `j`.
+    Attributes:
+        count: int. Offsets that there are.
+        smooth_shift: `(side, count, side)`: what a pair of a position (first) with another (last)
+            gives to each offset, smoothed.
+        around: `(side, side)`: how much the pairs of one position count for another.
+        offsets: int `(side * side,)`: the offset of each pair.
+        places: int `(side * side,)`: the place of each pair in a table of positions by offsets.
     """
-    centered = tf.range(side, dtype=tf.float32) - (side - 1) / 2
-    offsets = tf.floor(centered[tf.newaxis, :] - scale * centered[:, tf.newaxis] + 0.5)
-    reach = math.ceil((side - 1) / 2 * (1 + scale) + 0.5)
-    return tf.cast(offsets, tf.int32) + reach, 2 * reach + 1
+
+    count: int
+    smooth_shift: np.ndarray
+    around: np.ndarray
+    offsets: np.ndarray
+    places: np.ndarray
+
+    def by_offset(self, pairs):
+        """Moves values `(batch, side, side, rest)` to their offsets: `(batch, side, count, rest)`.
+
+        A matrix product smooths on the way; scattering them alone would take longer.
+        """
+        return tf.matmul(self.smooth_shift, pairs)
+
+    def nearby(self, table):
+        """Sums `(batch, side, count, rest)` around each position: `(batch, side * side, rest)`."""
+        side, rest = len(self.around), tf.shape(table)[-1]
+        blurred = tf.matmul(self.around, tf.reshape(table, (-1, side, self.count * rest)))
+        return tf.gather(tf.reshape(blurred, (-1, side * self.count, rest)), self.places, axis=1)
 
 
-def _blur(table, side, axis, deviation):
-    """Blurs one axis with a Gaussian; beyond the border there is nothing.
+@functools.lru_cache(maxsize=64)
+def _axis_votes(side, scale, smoothing, neighborhood) -> _AxisVotes:
+    centered = np.arange(side) - (side - 1) / 2
+    # The displacement that remains when a position, scaled about the centre, moves to another.
+    offsets = np.floor(centered - scale * centered[:, np.newaxis] + 0.5).astype(np.int32)
+    offsets -= offsets.min()
+    count = int(offsets.max()) + 1
+    distances = np.arange(count)[:, np.newaxis] - offsets[:, np.newaxis]  # (side, count, side)
+    around = np.subtract.outer(np.arange(side), np.arange(side))
+    places = np.arange(side)[:, np.newaxis] * count + offsets
+    return _AxisVotes(
+        count,
+        _gaussian(distances, smoothing),
+        _gaussian(around, neighborhood),
+        offsets.reshape(-1),
+        places.reshape(-1),
+    )
 
-    A matrix product: the axis is short, and a convolution along one of five axes would need them
-    moved first.
-    """
-    distances = np.subtract.outer(np.arange(side), np.arange(side))
+
+def _gaussian(distances, deviation):
+    """Returns weights of distances; beyond the border of the image there is nothing."""
+    if deviation == 0:
+        return (distances == 0).astype(np.float32)
     radius = math.ceil(3 * deviation)
     kernel = np.exp(-0.5 * (np.arange(-radius, radius + 1) / deviation) ** 2)
     weights = np.exp(-0.5 * (distances / deviation) ** 2) * (np.abs(distances) <= radius)
-    weights = tf.constant(weights / kernel.sum(), table.dtype)  # Symmetric.
-    shape = tf.shape(table)
-    if axis == table.shape.rank - 1:
-        blurred = tf.matmul(tf.reshape(table, (-1, side)), weights)
-    else:
-        before, after = tf.reduce_prod(shape[:axis]), tf.reduce_prod(shape[axis + 1 :])
-        blurred = tf.matmul(weights, tf.reshape(table, (before, side, after)))
-    return tf.reshape(blurred, shape)
+    return (weights / kernel.sum()).astype(np.float32)
+
+
+def _power(values, exponent):
+    """Returns `values ** exponent`; a few products are much faster than a general power."""
+    if exponent in (1, 2, 3, 4):
+        return math.prod([values] * int(exponent))
+    return values**exponent
 
 
 def _readout(confidence, best, peak, grid_size):
@@ -278,6 +342,6 @@ def _readout(confidence, best, peak, grid_size):
     center = (best // width + radius) * padded_width + best % width + radius
     maps = tf.reshape(maps, (-1, num_cells, (height + 2 * radius) * padded_width))
     values = tf.gather(maps, center[..., tf.newaxis] + steps, batch_dims=2)  # (batch, n, window)
-    weights = tf.math.divide_no_nan(values, peak[..., tf.newaxis]) ** _READOUT_POWER
+    weights = _power(tf.math.divide_no_nan(values, peak[..., tf.newaxis]), _READOUT_POWER)
     mean = tf.einsum("bnw,wc->bnc", weights, tf.constant(window, confidence.dtype))
     return tf.math.divide_no_nan(mean, tf.reduce_sum(weights, axis=-1, keepdims=True))

@@ -4,10 +4,13 @@ import dataclasses
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
 import tqdm
 
 from anchornet_tf.features.feature_map import FeatureMap
+from anchornet_tf.features.look_twice import CloserMap
 from anchornet_tf.features.registry import DESCRIPTORS, Descriptor
+from anchornet_tf.matchers.closer_look import match_with_closer_look
 from anchornet_tf.matchers.confidence import Confidence, confidence_of
 from anchornet_tf.matchers.feature_cache import FeatureCache
 from anchornet_tf.matchers.flow import Flow
@@ -69,14 +72,14 @@ class Matcher:
     ):
         of_features, of_matcher = options_of_both(features, matcher, options)
         # The matcher is made first: it is cheap to make and may refuse its options.
-        if not callable(matcher):
-            matcher = MATCHERS.create(matcher, **of_matcher)
-        if not callable(features):
-            features = DESCRIPTORS.create(features, **of_features)
-        self.pair_matcher = matcher
-        self.descriptor = features
+        self.pair_matcher: PairMatcher = (
+            matcher if callable(matcher) else MATCHERS.create(matcher, **of_matcher)
+        )
+        self.descriptor: Descriptor = (
+            features if callable(features) else DESCRIPTORS.create(features, **of_features)
+        )
         self.max_pixels = max_pixels
-        self.confidence = confidence_of(features, confidence)
+        self.confidence = confidence_of(self.descriptor, confidence)
 
     @classmethod
     def from_preset(
@@ -121,9 +124,9 @@ class Matcher:
             FileNotFoundError: If an image is a path that does not exist.
             ValueError: If an image cannot be read or has too many pixels.
         """
-        images = [self._read(image_a), self._read(image_b)]
-        maps = self.descriptor([image.pixels for image in images])
-        return self.match_maps(*([each] for each in (*maps, *images)))[0]
+        first, second = self._read(image_a), self._read(image_b)
+        source, target = self.descriptor([first.pixels, second.pixels])
+        return self.match_maps([source], [target], [first], [second])[0]
 
     @property
     def on_grid(self) -> bool:
@@ -149,6 +152,11 @@ class Matcher:
         Returns:
             The flow of each pair, in pixels of the original images.
         """
+        return match_with_closer_look(
+            self._match_maps, sources, targets, source_images, target_images
+        )
+
+    def _match_maps(self, sources, targets, source_images, target_images) -> list[Flow]:
         if self.on_grid:
             # The cells of a grid cover the image, whatever its number of pixels.
             sources = list(map(_with_original_size, sources, source_images))
@@ -168,7 +176,9 @@ class Matcher:
             ]
         if self.confidence is None:
             return flows
-        return self.confidence.of_flows(self.pair_matcher, flows, sources, targets)
+        # Confidences are fitted to single looks.
+        looks = ([_single_look(features) for features in maps] for maps in (sources, targets))
+        return self.confidence.of_flows(self.pair_matcher, flows, *looks)
 
     def _read(self, image) -> ScaledImage:
         return read_scaled(image, max_pixels=self.max_pixels)
@@ -186,9 +196,8 @@ class Matcher:
         if isinstance(images, str | os.PathLike) or not isinstance(images, Iterable):
             raise ValueError(f"Expected a list of images. Received: {images!r}")
         if getattr(images, "ndim", 4) < 4:
-            raise ValueError(
-                f"Expected a list of images. Received: an array of shape {images.shape}"
-            )
+            shape = np.shape(images)
+            raise ValueError(f"Expected a list of images. Received: an array of shape {shape}")
         images = [self._read(image) for image in images]
         maps = self.descriptor([image.pixels for image in images])
         return [
@@ -262,6 +271,10 @@ class Matcher:
                 yield self.match_maps(*([each] for each in (*maps, *scaled)))[0]
 
 
+def _single_look(features: FeatureMap) -> FeatureMap:
+    return features.second_look if isinstance(features, CloserMap) else features
+
+
 def _with_size(features: FeatureMap, size: tuple[int, int]) -> FeatureMap:
     if features.image_size == size:
         return features
@@ -274,11 +287,12 @@ def _with_original_size(features: FeatureMap, image: ScaledImage | None) -> Feat
 
 def _on_grid(matcher: PairMatcher, sources, targets) -> list[Flow]:
     """Matches maps pair by pair, together where the matcher can and their grids agree."""
-    together = hasattr(matcher, "match_batch") and all(
+    match_batch = getattr(matcher, "match_batch", None)
+    alike = all(
         len({features.values.shape for features in maps}) == 1 for maps in (sources, targets)
     )
-    if together:
-        return matcher.match_batch(sources, targets)
+    if match_batch is not None and alike:
+        return match_batch(sources, targets)
     return [matcher(source, target) for source, target in zip(sources, targets, strict=True)]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from anchornet_tf.trunks.backbone import TAP_NAMES, Backbone
 from anchornet_tf.utils import files
+from anchornet_tf.utils.array_archive import open_archive
 
 # Digest of Keras' ImageNet ResNet50 without its top: the trunk of folders that hold none.
 IMAGENET_DIGEST = "61001ca9c1728ade"
@@ -93,7 +94,7 @@ def read(folder: str | os.PathLike) -> Contents:
         config = json.loads((folder / _CONFIG).read_text())
         if config.get("format") != _FORMAT:
             raise ValueError(f"its format is {config.get('format')!r}, not {_FORMAT!r}")
-        with np.load(folder / _HEADS) as archive:
+        with open_archive(folder / _HEADS) as archive:
             heads = {name: archive[name] for name in archive.files}
         trunk = folder / _TRUNK if config["trunk"] == "stored" else None
         confidence = None

@@ -12,6 +12,7 @@ import numpy as np
 from anchornet_tf.layers.anchor_bank import VARIANCE_FLOOR, AnchorBank
 from anchornet_tf.layers.equalizer import Equalizer
 from anchornet_tf.utils import files
+from anchornet_tf.utils.array_archive import open_archive
 from anchornet_tf.utils.safe_names import safe_name
 
 _ARRAYS = ("kernel", "bias", "running_mean", "running_square")
@@ -126,7 +127,7 @@ class BankFile:
                 f"{hint}. Received: {path}"
             )
         try:
-            with np.load(path) as archive:
+            with open_archive(path) as archive:
                 about = json.loads(archive["about"].tobytes())
                 arrays = {name: archive[name] for name in _ARRAYS}
                 equalizer = archive[_EQUALIZER] if _EQUALIZER in archive.files else None

@@ -9,6 +9,7 @@ import zipfile
 import numpy as np
 
 from anchornet_tf.utils import files
+from anchornet_tf.utils.array_archive import open_archive
 
 _ARRAYS = ("channels", "shifts", "variances", "visibility", "weights")
 _SHOWN = 10
@@ -128,7 +129,7 @@ class ConstellationFile:
                 f"{hint}. Received: {path}"
             )
         try:
-            with np.load(path) as archive:
+            with open_archive(path) as archive:
                 about = json.loads(archive["about"].tobytes())
                 arrays = {name: archive[name] for name in _ARRAYS}
             return cls(**arrays, **about)

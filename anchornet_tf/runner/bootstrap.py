@@ -83,11 +83,14 @@ class Resampling:
         """Returns `(num_samples,)`: the score over all groups in each resampled benchmark."""
         if self._average == "pairs":
             return score.value(self._weights)
-        values = [
-            self._part(score, members).value(self._weights[:, members])
-            for members in self.groups.values()
-        ]
-        return _mean(values, axis=0)
+        return _mean(list(self.group_samples(score).values()), axis=0)
+
+    def group_samples(self, score: Score) -> dict[str, np.ndarray]:
+        """Returns `(num_samples,)` of each group: its score in each resampled benchmark."""
+        return {
+            name: self._part(score, members).value(self._weights[:, members])
+            for name, members in self.groups.items()
+        }
 
     def interval(self, samples: np.ndarray) -> tuple[float, float] | None:
         """Returns the ends of the interval, or None if no resample has a score."""

@@ -5,7 +5,7 @@ process; the others take plain arrays, so that a pool of processes can run them.
 """
 
 import collections
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -72,7 +72,7 @@ def match_pair(
     pair: BoxPair,
     matchers: Mapping[str, ProposalFlowMatcher],
     source_image: np.ndarray,
-    with_flow: bool,
+    with_flow: Collection[str],
 ) -> dict[str, tuple[BoxMatches, Flow | None]]:
     """Runs several matchers on the same similarities.
 
@@ -80,15 +80,16 @@ def match_pair(
         pair: BoxPair.
         matchers: Matchers with the same `similarity_options`, by name.
         source_image: uint8 `(height, width, 3)`. Guides the smoothing of the flow.
-        with_flow: bool. Whether to make the dense flows too, which takes longer than the matching.
+        with_flow: The matchers whose dense flows to make too, which takes longer than the matching.
 
     Returns:
-        The matches and the flow (None without `with_flow`) of each matcher, by name.
+        The matches and the flow (None for those not in `with_flow`) of each matcher, by name.
     """
     results = {}
     for name, matcher in matchers.items():
         matches = matcher.match_boxes(pair)
-        results[name] = matches, matcher.flow(pair, matches, source_image) if with_flow else None
+        flow = matcher.flow(pair, matches, source_image) if name in with_flow else None
+        results[name] = matches, flow
     return results
 
 

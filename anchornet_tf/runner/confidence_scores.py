@@ -11,8 +11,8 @@ from scipy import ndimage
 from anchornet_tf.datasets.annotated.annotation import Benchmark, object_size
 from anchornet_tf.datasets.parts_world import CLASSES
 from anchornet_tf.datasets.parts_world.cut_outs import BACKGROUNDS, cut_out
+from anchornet_tf.features.object_probe import GRID
 from anchornet_tf.matchers.confidence import RIGHT_WITHIN
-from anchornet_tf.matchers.evidence import GRID
 from anchornet_tf.matchers.flow import Flow
 from anchornet_tf.matchers.matcher import Matcher
 from anchornet_tf.metrics import calibration

@@ -15,6 +15,8 @@ from anchornet_tf.utils.safe_names import safe_name
 _AGNOSTIC, _OF_CLASS = "anchornet", "anchornet-class"
 # The option of the descriptors that need parts found by `trainers.constellation`.
 _PARTS = "constellation"
+# The option of the descriptor that runs an exported file.
+_EXPORTED = "file"
 
 
 class Descriptors:
@@ -158,6 +160,9 @@ class Descriptors:
             folder = self._parts_folder(feature)
             paths = sorted(folder.glob("*.npz")) if folder else [pathlib.Path(given)]
             identity[_PARTS] = _digest(paths)
+        exported = self._given.get(feature, {}).get(_EXPORTED)
+        if exported is not None and pathlib.Path(exported).is_file():
+            identity[_EXPORTED] = _digest([pathlib.Path(exported)])
         return identity
 
     def _options(self, feature: str) -> dict:

@@ -14,6 +14,7 @@ import tqdm
 
 from anchornet_tf.datasets.annotated.annotation import Benchmark, Pair
 from anchornet_tf.features.feature_map import FeatureMap
+from anchornet_tf.matchers.closer_look import match_with_closer_look
 from anchornet_tf.matchers.feature_cache import FeatureCache
 from anchornet_tf.matchers.flow import Flow
 from anchornet_tf.matchers.matcher import MEMORY_LIMIT
@@ -21,6 +22,7 @@ from anchornet_tf.matchers.registry import MATCHERS
 from anchornet_tf.runner import box_cells, pair_measures
 from anchornet_tf.runner.descriptors import Descriptors
 from anchornet_tf.runner.proposal_store import ProposalStore
+from anchornet_tf.utils.image_io import ScaledImage
 from anchornet_tf.utils.journal import Journal
 
 NO_FEATURES = "-"
@@ -35,6 +37,7 @@ class GridOptions:
         features: Names of descriptors.
         matchers: Names of matchers.
         measures: Some of `MEASURES`, or None for those of the benchmark's protocol.
+        measures_of: Some of `MEASURES` for matchers that are measured otherwise, by their names.
         num_boxes: int. Proposals per image, for box matchers whose `matcher_options` have no
             `num_proposals`.
         matcher_options: The options of each matcher, by its name.
@@ -45,6 +48,7 @@ class GridOptions:
     features: tuple[str, ...]
     matchers: tuple[str, ...]
     measures: tuple[str, ...] | None = None
+    measures_of: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     num_boxes: int = 1000
     matcher_options: Mapping[str, Mapping] = dataclasses.field(default_factory=dict)
     workers: int = 0
@@ -140,10 +144,10 @@ class Grid:
                         )
 
     def _make_cells(self, folder: pathlib.Path) -> Iterator[Cell]:
-        wanted = pair_measures.check_measures(
-            self._options.measures or self.benchmark.protocol.measures
-        )
+        usual = self._options.measures or self.benchmark.protocol.measures
         for matcher in self._options.matchers:
+            wanted = self._options.measures_of.get(matcher, usual)
+            wanted = pair_measures.check_measures(wanted)
             boxes = box_cells.is_box_matcher(matcher)
             measures = tuple(name for name in wanted if boxes or name != "regions")
             features = self._options.features if matcher != _UNMOVED else (NO_FEATURES,)
@@ -195,12 +199,17 @@ class Grid:
             maps = _blank(images)
         else:
             maps = self._descriptors.describe(cell.features, pair.source.class_name)(images)
-        extra = {}
         matcher = self._matchers[cell.matcher]
-        if box_cells.is_box_matcher(cell.matcher):
-            boxes = [self._boxes.boxes(image, matcher) for image in images]
-            extra = {"source_boxes": boxes[0], "target_boxes": boxes[1]}
-        return matcher(*maps, source_image=images[0], target_image=images[1], **extra)
+        if not box_cells.is_box_matcher(cell.matcher):
+            return _matched(matcher, *maps, *images)
+        boxes = [self._boxes.boxes(image, matcher) for image in images]
+        return matcher(
+            *maps,
+            source_image=images[0],
+            target_image=images[1],
+            source_boxes=boxes[0],
+            target_boxes=boxes[1],
+        )
 
     def _batches(self, feature: str) -> Iterator[tuple[str | None, Sequence[Pair]]]:
         """Yields the pairs of each class for a descriptor that depends on it, else all pairs."""
@@ -257,12 +266,9 @@ class Grid:
                 boxed = [cell for cell in missing if box_cells.is_box_matcher(cell.matcher)]
                 for cell in missing:
                     if cell not in boxed:
-                        flow = self._matchers[cell.matcher](
-                            source.features,
-                            target.features,
-                            source_image=source.image,
-                            target_image=target.image,
-                        )
+                        matcher = self._matchers[cell.matcher]
+                        maps = source.features, target.features
+                        flow = _matched(matcher, *maps, source.image, target.image)
                         cell.journal.add(pair.name, self._measures_of(cell, flow, pair))
                         bar.update()
                 for alike in self._grouped(boxed, "similarity_options"):
@@ -285,7 +291,9 @@ class Grid:
                 for side, kept in ((pair.source, source), (pair.target, target))
             ),
         )
-        with_flow = any(measure != "regions" for cell in cells for measure in cell.measures)
+        with_flow = {
+            cell.matcher for cell in cells if any(measure != "regions" for measure in cell.measures)
+        }
         submit = pool.submit if pool is not None else _now
         future = submit(box_cells.match_pair, boxed, matchers, source.image, with_flow)
         return future, pair, cells, boxed
@@ -306,6 +314,17 @@ class Grid:
 
     def _measures_of(self, cell, flow, pair) -> dict:
         return pair_measures.measure_flow(flow, pair, self.benchmark.protocol, cell.measures)
+
+
+def _matched(matcher, source, target, source_image, target_image) -> Flow:
+    """Matches two maps of images, and their objects again if the maps were made for that."""
+
+    def match(sources, targets, *images):
+        shown = [image.pixels for (image,) in images]
+        return [matcher(*sources, *targets, source_image=shown[0], target_image=shown[1])]
+
+    images = [[ScaledImage(image, image.shape[:2])] for image in (source_image, target_image)]
+    return match_with_closer_look(match, [source], [target], *images)[0]
 
 
 def _blank(images) -> list[FeatureMap]:

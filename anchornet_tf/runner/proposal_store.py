@@ -33,7 +33,7 @@ class ProposalStore:
         path = self._path(image, matcher)
         if not path.is_file():
             self._keep(path, matcher.propose(image))
-        return np.load(path)
+        return np.load(path, allow_pickle=False)
 
     def prepare(
         self,

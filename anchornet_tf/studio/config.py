@@ -9,7 +9,7 @@ from anchornet_tf.utils.config_fields import option
 
 # What the page offers: descriptors that need no further options, and matchers that find something.
 # These need a class or a file of their own.
-_NEED_MORE = ("anchornet-class", "constellation-hc", "constellation-bp")
+_NEED_MORE = ("anchornet-class", "constellation-hc", "constellation-bp", "litert")
 OFFERED_DESCRIPTORS = tuple(name for name in DESCRIPTORS.names if name not in _NEED_MORE)
 OFFERED_MATCHERS = tuple(name for name in MATCHERS.names if name != "none")
 _LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")

@@ -8,6 +8,7 @@ import numpy as np
 
 from anchornet_tf.features.feature_map import FeatureMap, resize_bilinear
 from anchornet_tf.studio.packing import pack, quantized
+from anchornet_tf.utils.array_archive import open_archive
 from anchornet_tf.utils.files import atomic_file
 
 # Of the preset's 256. By 128 of them, eight bits each, the best cell is the same for 73 % of all
@@ -62,7 +63,7 @@ def kept(path: pathlib.Path | None, make: Callable[[], np.ndarray]) -> np.ndarra
     """
     if path is not None and path.is_file():
         try:
-            with np.load(path, allow_pickle=False) as archive:
+            with open_archive(path) as archive:
                 return archive["directions"]
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             pass  # Damaged: made again.

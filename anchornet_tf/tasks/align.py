@@ -80,16 +80,17 @@ def align(
     images = [read_scaled(image, SEEN_SIDE) for image in images]
     check_set(len(images), neighbors)
     frame = CommonFrame.of(images, max_side)
+    made = matcher if isinstance(matcher, Matcher) else None
     if not isinstance(matcher, Matcher) and (flows is None or neighbors):
         # The iterations find out by themselves which matches are right.
-        matcher = Matcher(features, matcher, **{"confidence": None} | options)
+        made = Matcher(features, matcher, **{"confidence": None} | options)
     elif options:
         raise ValueError(
             "Expected no options beside flows or a Matcher, which has its own. "
             f"Received: {', '.join(options)}"
         )
     store = Store()
-    return align_frame(frame, matcher, neighbors, settings, store, progress, flows)
+    return align_frame(frame, made, neighbors, settings, store, progress, flows)
 
 
 class Store:
@@ -152,6 +153,8 @@ def align_frame(
     if links is None:
         if neighbors is None or neighbors >= len(frame) - 1:
             links = Links.complete(len(frame))
+        elif matcher is None:
+            raise ValueError("Expected a matcher to choose neighbours with. Received: None")
         else:
             links = similar_links(frame, matcher, neighbors, progress)
         store.save_links(links)
@@ -175,7 +178,7 @@ def align_frame(
 
 
 def _start(frame, matcher, links, store: Store, progress, flows) -> list[np.ndarray]:
-    found = []
+    found: list[np.ndarray] = []
     while len(found) < len(frame) and (kept := store.start(len(found))) is not None:
         found.append(kept)
     if len(found) == len(frame):

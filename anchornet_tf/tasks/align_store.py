@@ -12,6 +12,7 @@ from anchornet_tf.tasks.align import Store
 from anchornet_tf.tasks.flow_web.links import Links
 from anchornet_tf.tasks.flow_web.optimization import Consistent
 from anchornet_tf.tasks.flow_web.web import Web
+from anchornet_tf.utils.array_archive import open_archive
 from anchornet_tf.utils.files import atomic_file, make_folder
 
 _MATCHED = "matched.json"
@@ -89,7 +90,7 @@ class FolderStore(Store):
         path = self._folder / name
         if not path.is_file():
             return None
-        with np.load(path) as archive:
+        with open_archive(path) as archive:
             return dict(archive)
 
     def _write(self, name: str, arrays: Mapping) -> None:

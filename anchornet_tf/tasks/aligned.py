@@ -11,6 +11,7 @@ from anchornet_tf.matchers.flow import Flow
 from anchornet_tf.tasks.flow_web.links import Links
 from anchornet_tf.tasks.flow_web.optimization import Consistent
 from anchornet_tf.tasks.flow_web.web import Web, as_image, is_inside, pixel_places
+from anchornet_tf.utils.array_archive import open_archive
 from anchornet_tf.utils.files import atomic_file
 
 
@@ -118,7 +119,7 @@ class AlignedImages:
                 f"Expected the file of an alignment. Received: {os.fspath(path)!r}"
             )
         try:
-            with np.load(path, allow_pickle=False) as archive:
+            with open_archive(path) as archive:
                 sizes = archive["sizes"]
                 numbers = range(len(sizes))
                 links = Links(tuple(archive[f"neighbors_{n}"] for n in numbers))

@@ -30,19 +30,13 @@ def draw(
     Returns:
         the path.
     """
-    import matplotlib
-
-    matplotlib.use("Agg", force=False)
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
     columns = max(len(cells) for _, cells in rows)
-    figure, axes = pyplot.subplots(
-        len(rows),
-        columns,
-        # Wide enough for the title, however few images there are.
-        figsize=(max(1.6 * columns, _LEAST_WIDTH), 1.6 * len(rows)),
-        squeeze=False,
-    )
+    # Figure rather than pyplot, whose backend is the user's: a notebook shows its own figures.
+    # Wide enough for the title, however few images there are.
+    figure = Figure(figsize=(max(1.6 * columns, _LEAST_WIDTH), 1.6 * len(rows)))
+    axes = figure.subplots(len(rows), columns, squeeze=False)
     for line, (label, cells) in zip(axes, rows, strict=True):
         for axis in line:
             axis.set_xticks([])
@@ -72,7 +66,6 @@ def draw(
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         figure.tight_layout()
         figure.savefig(temporary, dpi=110)
-    pyplot.close(figure)
     return pathlib.Path(path)
 
 

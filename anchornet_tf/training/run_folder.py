@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from anchornet_tf.utils import files
+from anchornet_tf.utils.array_archive import open_archive
 
 _CHECKPOINT = "checkpoint.npz"
 _METRICS = "metrics.csv"
@@ -155,7 +156,7 @@ def check_not_further(folder: str | os.PathLike, steps: int) -> None:
 @contextlib.contextmanager
 def _reading(path: pathlib.Path) -> Iterator[np.lib.npyio.NpzFile]:
     try:
-        with np.load(path) as archive:
+        with open_archive(path) as archive:
             yield archive
     except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
         raise ValueError(

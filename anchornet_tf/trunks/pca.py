@@ -12,6 +12,7 @@ import zipfile
 import numpy as np
 
 from anchornet_tf.utils import files
+from anchornet_tf.utils.array_archive import open_archive
 
 TAP_NAMES = ("res2c", "res4c", "res5c")
 DIMENSIONS = 256  # Paper section 3.
@@ -82,7 +83,7 @@ class HypercolumnPCA:
                 f"Expected a PCA file made by `python -m trainers.fit_pca`. Received: {path}"
             )
         try:
-            with np.load(path) as archive:
+            with open_archive(path) as archive:
                 taps = tuple(
                     TapPCA(
                         mean=archive[f"{name}/mean"],

@@ -25,6 +25,7 @@ from absl import logging
 from tqdm import tqdm
 
 from anchornet_tf.utils import files
+from anchornet_tf.utils.array_archive import open_archive
 
 CACHE_NAME = "resnet50_imagenet.npz"
 
@@ -298,7 +299,7 @@ def _read_h5(path: pathlib.Path) -> Weights:
 
 
 def _read_npz(path: pathlib.Path) -> Weights:
-    with np.load(path) as archive:
+    with open_archive(path) as archive:
         return {name: archive[name] for name in archive.files}
 
 

@@ -10,8 +10,10 @@ from benchmarks import catalogue, scale, stage1
 from benchmarks.settings import Settings
 from benchmarks.timing import Timed
 
-# Processes of their own, and the compilation by XLA, take longer than everything else together.
+# Processes of their own, the compilation by XLA and the conversion of models take longer than
+# everything else together.
 _SLOW = {"help_text", "imports", "first_call", "local_workers", "xla"}
+_SLOW |= {"onnx_features", "onnx_match", "litert_features", "litert_match"}
 _MAY_BE_ZERO = ("MB", "maps", "x the maps", "times")
 _WITH_CURVES = {"growth", "workers"}
 _PARTS = [

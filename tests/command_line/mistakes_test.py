@@ -82,6 +82,7 @@ def test_an_unknown_flag(program, tmp_path):
         ("trainers.demo", "bird"),
         ("export.saved_model", "--model=voc20"),
         ("export.saved_model", "--model=voc20 --output=x --weight_div_a=-1"),
+        ("export.saved_model", "--model=voc20 --output=x --look_twice=-1"),
         ("export.serving", "--output=x"),
         ("export.serving", "--model=a --output=b c"),
         ("export.client", ""),

@@ -45,6 +45,11 @@ def test_files(bundle, exported):
         assert not re.search(r"\$\{\w+\}", path.read_text()), path
 
 
+def test_the_readme_says_how_images_are_matched(bundle):
+    text = (bundle / "README.md").read_text()
+    assert "`match_points` is nearest. Looks at each image: one." in text
+
+
 def test_models_config(bundle):
     config = text_format.Parse(
         (bundle / "models.config").read_text(), model_server_config_pb2.ModelServerConfig()

@@ -12,6 +12,7 @@ import pytest
 from anchornet_tf.datasets import parts_world
 from anchornet_tf.models.anchornet import AnchorNet
 from export import archive
+from tests.export import small_model
 
 CLASSES = ("bird", "cow", "car")
 WEIGHTS = {"weight_div_a": 7.0, "weight_div_encoder": 5.0}
@@ -30,16 +31,7 @@ def model():
         image_size=(64, 96),
         weights=None,
     )
-    rng = np.random.default_rng(0)
-    for bank in model.banks:
-        mean = rng.normal(size=4)
-        bank.running_mean.assign(mean)
-        bank.running_square.assign(mean**2 + rng.uniform(0.5, 2, size=4))
-        bank.bias.assign(rng.normal(size=4))
-    model.autoencoder.running_mean.assign(rng.normal(size=12))
-    for equalizer in (*model.bank_equalizers, model.code_equalizer):
-        matrix = np.eye(equalizer.matrix.shape[0])
-        equalizer.matrix.assign(matrix + rng.normal(0, 0.1, matrix.shape))
+    small_model.give_statistics(model)
     return model
 
 

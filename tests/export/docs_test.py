@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from export import onnx_files
 from tests.export.agreement import assert_flows_agree
 from tests.repository import documents
 
@@ -22,6 +23,8 @@ def test_python_blocks_run_in_order(model, model_folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs" / "stage2").mkdir(parents=True)
     (tmp_path / "runs" / "stage2" / "model").symlink_to(model_folder)
+    pytest.importorskip("onnxruntime", reason="needs the extra `onnx`")
+    onnx_files.save(model, tmp_path / "exported" / "onnx", signatures=["match"])
     names: dict = {}
     for block in documents.blocks(TEXT, "python"):
         if not _is_hub(block):
@@ -30,6 +33,7 @@ def test_python_blocks_run_in_order(model, model_folder, tmp_path, monkeypatch):
     np.testing.assert_allclose(names["descriptors"], expected, atol=1e-5)
     np.testing.assert_allclose(names["keras_descriptors"], expected, atol=1e-5)
     assert_flows_agree(names["flow"], names["match"]["flow"])
+    assert_flows_agree(names["onnx_flow"], names["match"]["flow"])
     # The cross entropy of one image and two classes, plus the diversity terms before the step.
     terms = sum(float(loss()) for loss in names["loaded"].regularization_losses)
     assert names["history"].history["loss"][0] > terms > 0
@@ -57,9 +61,12 @@ def test_the_block_for_keras_2_runs(exported, tmp_path):
 def test_commands_and_their_flags_exist():
     commands = documents.commands(TEXT)
     assert {module for module, _ in commands} == {
+        "anchornet_tf.evaluate",
         "export.saved_model",
         "export.serving",
         "export.client",
+        "export.litert",
+        "export.onnx",
     }
     for module, used in commands:
         assert set(used) <= documents.flags_of(module), module

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 import anchornet_tf
 from anchornet_tf.features.feature_map import FeatureMap
-from export import graph_matching
+from export import graph_flow, graph_matching
 
 SIZE = (48, 64)
 
@@ -38,7 +38,7 @@ def matched(request, images):
     @tf.function(input_signature=[tf.TensorSpec((None, None, None, 3), tf.float32)] * 2)
     def run(source, target):
         flow = graph_matching.match_images(_describe, source, target, SIZE, request.param)
-        return flow, graph_matching.spread(flow)
+        return flow, graph_flow.spread(flow)
 
     a, b = images
     return [
@@ -62,8 +62,8 @@ def test_points_are_those_of_the_flow(matched):
         height, width = flow.shape
         points = rng.uniform(-0.5, [width - 0.5, height - 0.5], (50, 2)).astype(np.float32)
         points[:4] = [[-0.5, -0.5], [0, 0], [width - 1, height - 1], [width - 0.6, 0]]
-        grid = graph_matching.GridFlow(*grid)
-        moved, confidence = graph_matching.transfer_points(grid, tf.constant(points[None]))
+        grid = graph_flow.GridFlow(*grid)
+        moved, confidence = graph_flow.transfer_points(grid, tf.constant(points[None]))
         np.testing.assert_allclose(moved[0], flow.transfer_points(points), atol=2e-3)
         assert confidence.shape == (1, 50)
 

@@ -7,9 +7,10 @@ import pytest
 import tensorflow as tf
 
 from anchornet_tf import FeatureMap, Flow, Matcher, get_matcher
+from anchornet_tf.features.object_probe import ObjectProbe
 from anchornet_tf.matchers import evidence
 from anchornet_tf.matchers.confidence import Calibration, Confidence, confidence_of
-from anchornet_tf.matchers.evidence import NAMES, ObjectProbe
+from anchornet_tf.matchers.evidence import NAMES
 from anchornet_tf.matchers.hough import EVIDENCE
 
 
@@ -54,14 +55,13 @@ def test_flows_get_probabilities_and_keep_scores(maps, name):
     assert flow.confidence.min() > 0 and flow.confidence.max() < 1
     assert not np.allclose(flow.confidence, flow.scores)
     positions, _, scores = raw.cells(112)
+    looks = [confidence.look(features.values[None]) for features in maps]
     arrays = (
-        maps[0].values,
-        maps[1].values,
         evidence.positions_on_grid(positions, raw.target_size).astype(np.float32),
         scores,
     )
     own = None if raw.evidence is None else raw.evidence[None]
-    expected = confidence.probabilities(name, *(array[None] for array in arrays), own)[0]
+    expected = confidence.probabilities(name, *looks, *(array[None] for array in arrays), own)[0]
     np.testing.assert_allclose(flow.cells(112)[2], expected, atol=1e-6)
 
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from anchornet_tf.features.object_probe import GRID, ObjectProbe
 from anchornet_tf.matchers import evidence
-from anchornet_tf.matchers.evidence import GRID, NAMES, ObjectProbe
+from anchornet_tf.matchers.evidence import NAMES
 
 ROWS, COLUMNS, DEPTH = *GRID, 6
 
@@ -19,9 +20,8 @@ def case():
     probe = ObjectProbe(
         tf.constant(rng.standard_normal(DEPTH), tf.float32), tf.constant(0.5), tf.constant(-0.2)
     )
-    found = evidence.match_evidence(
-        source[None], target[None], positions[None], scores[None], probe
-    )
+    looks = [evidence.look(values[None], probe) for values in (source, target)]
+    found = evidence.match_evidence(*looks, positions[None], scores[None])
     return source, target, positions, scores, probe, found[0].numpy()
 
 
@@ -123,10 +123,11 @@ def test_a_perfect_match_is_told_from_a_wrong_one():
     values = rng.standard_normal((1, *GRID, 32)).astype(np.float32)
     home = np.stack(np.mgrid[:28, :28], axis=-1)[None].astype(np.float32)
     scores = np.ones((1, *GRID), np.float32)
-    right = evidence.match_evidence(values, values, home, scores)[0].numpy()
-    wrong = evidence.match_evidence(values, values, np.roll(home[:, ::-1], 14, 1), scores)[
-        0
-    ].numpy()
+    seen = evidence.look(values)
+    right, wrong = (
+        evidence.match_evidence(seen, seen, positions, scores)[0].numpy()
+        for positions in (home, np.roll(home[:, ::-1], 14, 1))
+    )
     index = {name: number for number, name in enumerate(NAMES)}
     np.testing.assert_allclose(right[..., index["similarity"]], 1, atol=1e-4)
     np.testing.assert_allclose(right[..., index["return_distance"]], 0, atol=1e-4)
@@ -137,9 +138,8 @@ def test_a_perfect_match_is_told_from_a_wrong_one():
 def test_what_the_matcher_knows_comes_last(case):
     source, target, positions, scores, _, _ = case
     own = np.random.default_rng(2).random((1, ROWS, COLUMNS, 3)).astype(np.float32)
-    found = evidence.match_evidence(
-        source[None], target[None], positions[None], scores[None], None, own
-    )
+    looks = [evidence.look(values[None]) for values in (source, target)]
+    found = evidence.match_evidence(*looks, positions[None], scores[None], own)
     np.testing.assert_array_equal(found[..., len(NAMES) :], own)
     np.testing.assert_array_equal(found[..., NAMES.index("source_object")], 0)
 
@@ -147,5 +147,6 @@ def test_what_the_matcher_knows_comes_last(case):
 def test_constant_maps_give_finite_evidence():
     flat = np.zeros((1, 9, 7, 4), np.float32)
     positions = np.zeros((1, 5, 6, 2), np.float32)
-    found = evidence.match_evidence(flat, flat, positions, np.zeros((1, 5, 6), np.float32))
+    seen = evidence.look(flat)
+    found = evidence.match_evidence(seen, seen, positions, np.zeros((1, 5, 6), np.float32))
     assert found.shape == (1, 5, 6, len(NAMES)) and np.isfinite(found).all()

@@ -37,13 +37,13 @@ def test_matches_and_flow_equal_the_matchers_own(kind):
     boxes = [matchers["nam"].propose(image) for image in images]
     boxed = [box_cells.BoxedImage(*each) for each in zip("ab", maps, boxes, strict=True)]
     pair = box_cells.DescriptorMemory(memory_limit=10**9).pair(matchers["nam"], *boxed)
-    found = box_cells.match_pair(pair, matchers, images[0], True)
+    found = box_cells.match_pair(pair, matchers, images[0], tuple(matchers))
     for algorithm, matcher in matchers.items():
         flow = matcher(*maps, source_image=images[0], target_image=images[1])
         np.testing.assert_allclose(found[algorithm][1].displacement, flow.displacement, atol=1e-5)
         np.testing.assert_allclose(found[algorithm][1].confidence, flow.confidence, rtol=1e-6)
     [(matches, no_flow)] = box_cells.match_pair(
-        pair, {"nam": matchers["nam"]}, images[0], False
+        pair, {"nam": matchers["nam"]}, images[0], ()
     ).values()
     assert no_flow is None
     np.testing.assert_array_equal(matches.best, found["nam"][0].best)

@@ -26,7 +26,13 @@ PROTOCOL = Protocol(
     thresholds=(0.05, 0.1),
 )
 CROSS_PROTOCOL = dataclasses.replace(PROTOCOL, measures=("parts",), matrix=True)
-NUM_CROSS_PAIRS = 100
+# As in AnimalParts, whose families the animals stand for: eyes and feet, not told apart.
+FAMILY_PROTOCOL = Protocol(
+    measures=("pck",), normalize_by=("image", "bbox"), thresholds=(0.05, 0.1), matrix=True
+)
+FAMILIES = ("bird", "cat", "cow", "dog", "horse", "sheep")
+FAMILY_POINTS = ("eye", "foot")
+NUM_CROSS_PAIRS, NUM_FAMILY_PAIRS = 100, 40
 
 
 def read(
@@ -35,6 +41,7 @@ def read(
     num_pairs: int | None = None,
     seed: int = 0,
     pictures: str = "test",
+    animal_families: bool = False,
 ) -> Benchmark:
     """Reads a split of *parts_world*, drawing the set first where it is not on disk yet.
 
@@ -42,9 +49,11 @@ def read(
         data_dir: folder of data sets, or None for the cache folder.
         cross_category: bool. Whether to match different classes, as for PASCAL Parts.
         num_pairs: int. How many random pairs to draw for each class, or for each source class and
-            target class (100 by default). None for all ordered pairs of a class.
+            target class (100 by default, 40 of animals). None for all ordered pairs of a class.
         seed: int, for those.
         pictures: The split, "test" or "train". Figures are reported on "test".
+        animal_families: bool. Whether to match eyes and feet of any two of the six animals, as
+            AnimalParts does with families of animals.
 
     Returns:
         Benchmark.
@@ -54,6 +63,8 @@ def read(
     for index, label in enumerate(source.labels):
         if label != BACKGROUND:
             classes.setdefault(label, []).append(_annotation(source, index, cross_category))
+    if animal_families:
+        return _animals(classes, num_pairs or NUM_FAMILY_PAIRS, seed)
     if cross_category:
         pairs = [
             pair
@@ -78,6 +89,31 @@ def read(
                 for first, second in itertools.permutations(images, 2)
             ]
     return Benchmark(NAME, tuple(pairs), PROTOCOL)
+
+
+def _animals(classes, count, seed) -> Benchmark:
+    animals = {name: [_eyes_and_feet(image) for image in classes[name]] for name in FAMILIES}
+    pairs = [
+        pair
+        for row, first in enumerate(FAMILIES)
+        for column, second in enumerate(FAMILIES)
+        for pair in draw_pairs(
+            animals[first], animals[second], count, f"{first}>{second}", (seed, row, column)
+        )
+    ]
+    notes = (f"{len(FAMILIES)} animals in place of the 12 families of AnimalParts",)
+    return Benchmark(f"{NAME} animals", tuple(pairs), FAMILY_PROTOCOL, notes)
+
+
+def _eyes_and_feet(image: Annotation) -> Annotation:
+    names = [part_names.merged_name(name) for name in image.point_names]
+    kept = [name in FAMILY_POINTS for name in names]
+    return dataclasses.replace(
+        image,
+        points=image.points[kept],
+        point_names=tuple(name for name in names if name in FAMILY_POINTS),
+        visible=image.visible[kept],
+    )
 
 
 def _annotation(source, index, merged) -> Annotation:

@@ -13,9 +13,9 @@ from anchornet_tf.datasets import parts_world
 from anchornet_tf.datasets.annotated.annotation import Annotation, Benchmark, Pair, object_size
 from anchornet_tf.datasets.parts_world.cut_outs import BACKGROUNDS, cut_out
 from anchornet_tf.features.feature_map import FeatureMap, cell_centers, resize_bilinear
+from anchornet_tf.features.object_probe import GRID, ObjectProbe, directions_and_lengths
 from anchornet_tf.matchers import evidence
 from anchornet_tf.matchers.confidence import FINEST, RIGHT_WITHIN
-from anchornet_tf.matchers.evidence import GRID, ObjectProbe
 from anchornet_tf.matchers.flow_sampling import read_between_pixels
 from anchornet_tf.matchers.matcher import Matcher
 
@@ -71,10 +71,15 @@ class DescribedPairs:
 
         Args:
             matcher: A `Matcher` that leaves scores as they are.
-            probe: As in `evidence.match_evidence`.
+            probe: As in `evidence.look`.
             seed: int, of the cells that are drawn from the background.
         """
-        compute = tf.function(evidence.match_evidence, reduce_retracing=True)
+        compute = tf.function(
+            lambda source, target, *rest: evidence.match_evidence(
+                evidence.look(source, probe), evidence.look(target, probe), *rest
+            ),
+            reduce_retracing=True,
+        )
         rng = np.random.default_rng(seed)
         known, correct, elsewhere = [], [], []
         name = getattr(matcher.pair_matcher, "name", "matcher")
@@ -88,7 +93,7 @@ class DescribedPairs:
             arrays = [source.values, target.values, cells, np.where(valid, scores, 0)]
             arrays = [tf.constant(array, tf.float32)[tf.newaxis] for array in arrays]
             own = None if flow.evidence is None else tf.constant(flow.evidence)[tf.newaxis]
-            found = compute(*arrays, probe, own)[0].numpy()  # (rows, columns, k)
+            found = compute(*arrays, own)[0].numpy()  # (rows, columns, k)
             points, errors = _keypoint_errors(pair, flow)
             known.append(_read(found, points, flow.shape))
             correct.append(errors < RIGHT_WITHIN * object_size(pair.target))
@@ -166,7 +171,7 @@ def probe_examples(cells) -> tuple[np.ndarray, np.ndarray]:
     seen, shows = [], []
     for features, share in cells:
         values = tf.constant(features.values)[tf.newaxis]
-        directions, lengths = evidence.directions_and_lengths(values)
+        directions, lengths = directions_and_lengths(values)
         row = np.concatenate([directions[0], lengths[0, :, np.newaxis]], axis=-1)
         share = share.ravel()
         sure = (share < _BACKGROUND_BELOW) | (share > _OBJECT_ABOVE)  # NaN is neither.

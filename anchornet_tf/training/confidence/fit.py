@@ -6,8 +6,9 @@ import numpy as np
 import scipy.optimize
 import tensorflow as tf
 
+from anchornet_tf.features.object_probe import ObjectProbe
 from anchornet_tf.matchers.confidence import LIMIT, Calibration, object_gate
-from anchornet_tf.matchers.evidence import NAMES, ObjectProbe
+from anchornet_tf.matchers.evidence import NAMES
 from anchornet_tf.training.confidence.examples import Examples
 
 # Unit vectors have small entries: without a factor, the penalty would hold their weights down.

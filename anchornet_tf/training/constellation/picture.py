@@ -29,20 +29,15 @@ def draw(
     Returns:
         the path.
     """
-    import matplotlib
-
-    matplotlib.use("Agg", force=False)
-    from matplotlib import patheffects, pyplot
+    from matplotlib import colormaps, patheffects
+    from matplotlib.figure import Figure
 
     outlined = [patheffects.withStroke(linewidth=2, foreground="black")]
     columns = max(len(cells) for _, cells in rows)
-    figure, axes = pyplot.subplots(
-        len(rows),
-        columns,
-        figsize=(_INCHES * max(columns, 3), _INCHES * len(rows) + 0.5),
-        squeeze=False,
-    )
-    colors = pyplot.get_cmap("tab10")
+    # Figure rather than pyplot, whose backend is the user's: a notebook shows its own figures.
+    figure = Figure(figsize=(_INCHES * max(columns, 3), _INCHES * len(rows) + 0.5))
+    axes = figure.subplots(len(rows), columns, squeeze=False)
+    colors = colormaps["tab10"]
     for line, (label, cells) in zip(axes, rows, strict=True):
         for axis in line:
             axis.set_axis_off()
@@ -67,5 +62,4 @@ def draw(
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         figure.tight_layout()
         figure.savefig(temporary, dpi=100)
-    pyplot.close(figure)
     return pathlib.Path(path)

@@ -274,3 +274,15 @@ def test_the_embedded_set():
         ">".join(pair) for pair in part_names.CLASS_PAIRS
     ]
     assert all(pair.source.class_name != pair.target.class_name for pair in crossed.pairs)
+
+
+def test_animals_of_the_embedded_set_stand_for_families():
+    benchmark = open_benchmark("parts_world", animal_families=True, num_pairs=1)
+    groups = [pair.group for pair in benchmark.pairs]
+    assert len(groups) == 36 and groups[:3] == ["bird>bird", "bird>cat", "bird>cow"]
+    assert benchmark.protocol.measures == ("pck",) and benchmark.protocol.matrix
+    assert benchmark.protocol.normalize_by[0] == "image", "as in AnimalParts"
+    names = {name for image in benchmark.annotations().values() for name in image.point_names}
+    assert names == {"eye", "foot"}
+    points, candidates = benchmark.pairs[7].shared_points()  # of two cats
+    assert candidates.shape[1] > 1 or len(points) == 1, "feet are not told apart"

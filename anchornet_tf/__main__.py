@@ -1,0 +1,108 @@
+"""The command `anchornet`: all programs under one name.
+
+    anchornet match a.jpg b.jpg        # as python -m anchornet_tf.match a.jpg b.jpg
+    anchornet train stage1 --class=bird
+
+It imports nothing before it knows which program is meant, so `anchornet --help` answers at once.
+`python -m anchornet_tf` is the same command.
+"""
+
+import importlib.util
+import pathlib
+import runpy
+import sys
+from typing import NamedTuple
+
+
+class _Program(NamedTuple):
+    """A program: the module that `python -m` runs, and what it does in one line."""
+
+    module: str
+    summary: str
+
+
+# Written here because the docstrings of the modules could only be had by importing them; a test
+# compares the modules with those that exist.
+PROGRAMS = {
+    "match": _Program("anchornet_tf.match", "match two images and draw the correspondences"),
+    "transfer": _Program("anchornet_tf.transfer", "carry annotations to a folder of images"),
+    "align": _Program("anchornet_tf.align", "make the flows among all images of a set agree"),
+    "studio": _Program("anchornet_tf.studio", "look at matches and annotate, on a page"),
+    "evaluate": _Program("anchornet_tf.evaluate", "measure methods on a benchmark"),
+    "reproduce_paper": _Program("anchornet_tf.reproduce_paper", "fill the tables of the paper"),
+    "train stage1": _Program("trainers.stage1", "train the anchor banks of classes"),
+    "train stage2": _Program("trainers.stage2", "join banks into a class-agnostic model"),
+    "train reproduce": _Program("trainers.reproduce", "both stages, the recipe of the preset"),
+    "train demo": _Program("trainers.demo", "both stages on embedded data, in ten minutes"),
+    "train fit_pca": _Program("trainers.fit_pca", "fit the projections of the hypercolumn"),
+    "train fit_confidence": _Program("trainers.fit_confidence", "fit how sure matches are"),
+    "train constellation": _Program("trainers.constellation", "find part-like channels"),
+    "export saved_model": _Program("export.saved_model", "for TensorFlow, Keras, servers, C++"),
+    "export onnx": _Program("export.onnx", "for ONNX Runtime"),
+    "export litert": _Program("export.litert", "for telephones and small boards"),
+    "export serving": _Program("export.serving", "a bundle for TensorFlow Serving"),
+    "export client": _Program("export.client", "ask a server"),
+    "measure align": _Program("anchornet_tf.measure_align", "what alignment gains"),
+    "measure confidence": _Program("anchornet_tf.measure_confidence", "how far it can be trusted"),
+    "measure transfer": _Program("anchornet_tf.measure_transfer", "how well marks are carried"),
+}
+_HELP = ("help", "--help", "-h", "-help")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Runs the program that the first one or two arguments name, with those that follow.
+
+    Args:
+        arguments: What was written after `anchornet`; None for the arguments of the process.
+    """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    for words in (1, 2):
+        name = " ".join(arguments[:words])
+        if name in PROGRAMS and len(arguments) >= words:
+            _run(PROGRAMS[name].module, arguments[words:])
+            return
+    if not arguments or arguments[0] in _HELP:
+        print(_listing(PROGRAMS))
+        return
+    if arguments[0] == "--version":
+        import anchornet_tf
+
+        print(f"anchornet_tf {anchornet_tf.__version__}")
+        return
+    group = {name: each for name, each in PROGRAMS.items() if name.split()[0] == arguments[0]}
+    if group and (len(arguments) == 1 or arguments[1] in _HELP):
+        print(_listing(group))
+        return
+    names = ", ".join(group or PROGRAMS)
+    print(f"Error: Expected one of {names}. Received: {' '.join(arguments[:2])}", file=sys.stderr)
+    sys.exit(1)
+
+
+def _run(module: str, arguments: list[str]) -> None:
+    """Does what `python -m module` does."""
+    _prefer_ours(module.split(".")[0])
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _prefer_ours(package: str) -> None:
+    """Sees to it that a package is the one that was installed with this file.
+
+    `trainers` and `export` are names that others may use too, for packages or for folders.
+    """
+    home = pathlib.Path(__file__).resolve().parents[1]
+    found = importlib.util.find_spec(package)
+    origin = None if found is None else found.origin
+    if origin is None or pathlib.Path(origin).resolve().parents[1] != home:
+        sys.path.insert(0, str(home))
+
+
+def _listing(programs: dict[str, _Program]) -> str:
+    width = max(map(len, programs))
+    lines = [f"  anchornet {name:{width}}  {each.summary}" for name, each in programs.items()]
+    last = "Each takes --help. `python -m MODULE` runs the same programs."
+    return "\n".join(["Dense semantic matching.", "", *lines, "", last])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Opens .npz archives from anywhere: plain arrays only, and no larger than they may be.
+
+Nothing in such a file is ever run: objects, which NumPy would unpickle, are refused. Its sizes are
+checked before memory is asked for.
+"""
+
+import contextlib
+import math
+import os
+import zipfile
+from collections.abc import Iterator
+
+import numpy as np
+
+# The trunk with everything else in it takes a fortieth of this.
+MOST_BYTES = 2**32
+_ENDING = ".npy"
+
+
+@contextlib.contextmanager
+def open_archive(path: str | os.PathLike) -> Iterator[np.lib.npyio.NpzFile]:
+    """Opens an archive for reading.
+
+    Args:
+        path: The file.
+
+    Yields:
+        The archive, a mapping of names to arrays.
+
+    Raises:
+        OSError: If the file cannot be read.
+        ValueError: If it is no archive of plain arrays, or says that it holds more than it does or
+            may.
+        zipfile.BadZipFile: If it is damaged.
+    """
+    found = np.load(path, allow_pickle=False)
+    if not isinstance(found, np.lib.npyio.NpzFile):
+        raise ValueError("it is no archive of arrays")
+    with found as archive:
+        _check(archive.zip)
+        yield archive
+
+
+def _check(archive: zipfile.ZipFile) -> None:
+    total = 0
+    for member in archive.infolist():
+        total += member.file_size
+        if total > MOST_BYTES:
+            raise ValueError(f"it unpacks to more than {MOST_BYTES:,} bytes")
+        if not member.filename.endswith(_ENDING):
+            raise ValueError(f"it holds {member.filename!r}, which is no array")
+        with archive.open(member) as file:
+            name = member.filename.removesuffix(_ENDING)
+            shape, kind, start = _header(file, name)
+        if kind.hasobject:
+            raise ValueError(f"{name!r} holds objects, not numbers")
+        needed = math.prod(shape) * kind.itemsize + start
+        if needed > member.file_size:
+            raise ValueError(
+                f"{name!r} says that it has the shape {shape}, which takes {needed:,} bytes, but "
+                f"has {member.file_size:,}"
+            )
+
+
+def _header(file, name: str) -> tuple[tuple[int, ...], np.dtype, int]:
+    """Reads how an array in a file says that it looks, and how many bytes that took."""
+    version = np.lib.format.read_magic(file)
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    if version not in readers:
+        raise ValueError(f"{name!r} is in version {version} of the format")
+    shape, _, kind = readers[version](file)
+    return shape, kind, file.tell()
