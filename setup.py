@@ -23,7 +23,8 @@ REQUIRED = [
     "tqdm>=4.66",
 ]
 EXTRAS = {
-    "hub": ["tensorflow-hub>=0.16.1", "tf-keras>=2.21"],
+    # tensorflow-hub imports pkg_resources, which setuptools 82 no longer has.
+    "hub": ["tensorflow-hub>=0.16.1", "tf-keras>=2.21", "setuptools<82"],
     "serving": ["tensorflow-serving-api>=2.21", "grpcio>=1.66", "requests>=2.32"],
     # ONNX files, for `python -m export.onnx`, and what runs them.
     "onnx": ["onnx>=1.20", "onnxruntime>=1.20", "tf2onnx>=1.17"],
@@ -77,7 +78,7 @@ setuptools.setup(
             "models/presets/*/*.md",
             "studio/page/**/*",
         ],
-        "export": ["deploy/*", "cpp/*"],
+        "export": ["deploy/*", "cpp/*", "page/**/*"],
     },
     entry_points={"console_scripts": ["anchornet = anchornet_tf.__main__:main"]},
     install_requires=REQUIRED,

@@ -40,6 +40,7 @@ PROGRAMS = {
     "export saved_model": _Program("export.saved_model", "for TensorFlow, Keras, servers, C++"),
     "export onnx": _Program("export.onnx", "for ONNX Runtime"),
     "export litert": _Program("export.litert", "for telephones and small boards"),
+    "export web": _Program("export.web", "a page that matches in the browser, without a server"),
     "export serving": _Program("export.serving", "a bundle for TensorFlow Serving"),
     "export client": _Program("export.client", "ask a server"),
     "measure align": _Program("anchornet_tf.measure_align", "what alignment gains"),

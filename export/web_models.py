@@ -1,8 +1,11 @@
 """The two ONNX files behind a page: one describes an image, the other matches what is described."""
 
+from typing import NamedTuple
+
 import numpy as np
 import tensorflow as tf
 
+from anchornet_tf.matchers.confidence import confidence_of
 from anchornet_tf.models.anchornet import AnchorNet
 from export import archive, onnx_files
 from export.portable import Portable
@@ -12,9 +15,22 @@ PRECISIONS = ("float16", "float32")
 _LEAST_HALVED = 1024
 
 
+class Converted(NamedTuple):
+    """What a page needs of a model.
+
+    Attributes:
+        files: The contents of `describe.onnx` and `match_features.onnx`. See the functions of these
+            names in `export.portable`; both take one image, or one pair, at a time.
+        has_probabilities: Whether the confidences are probabilities.
+    """
+
+    files: dict[str, bytes]
+    has_probabilities: bool
+
+
 def convert(
     model: AnchorNet, *, matcher: str = "hough", precision: str = "float16", name: str = ""
-) -> dict[str, bytes]:
+) -> Converted:
     """Converts a model.
 
     Args:
@@ -22,10 +38,6 @@ def convert(
         matcher: `"nearest"` or `"hough"`.
         precision: How weights are stored, of `PRECISIONS`; they are computed with in float32.
         name: What the model is called in the files.
-
-    Returns:
-        The contents of `describe.onnx` and `match_features.onnx`. See the functions of these names
-        in `export.portable`; both take one image, or one pair, at a time.
 
     Raises:
         ImportError: If a package of the extra `onnx` is missing.
@@ -50,10 +62,12 @@ def convert(
     match = onnx_files.convert(portable, "match_features", pair, properties)
     if precision == "float16":
         halve_weights(describe)
-    return {
+    contents = {
         "describe.onnx": describe.SerializeToString(),
         "match_features.onnx": match.SerializeToString(),
     }
+    confidence = confidence_of(model, "auto")
+    return Converted(contents, confidence is not None and confidence.is_for(matcher, depth))
 
 
 def halve_weights(proto) -> None:

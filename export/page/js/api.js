@@ -14,7 +14,7 @@ const about = await (await fetch("about.json")).json();
 const shelf = new ImageShelf(about.images);
 
 /** What runs the network; its `times` tell how long everything took. */
-export const engine = new Engine((id) => shelf.pixels(id));
+export const engine = new Engine((id) => shelf.pixels(id), about.has_probabilities);
 
 function state() {
   return {

@@ -1,19 +1,30 @@
 /** Hands images to the worker that runs the network, and its answers to the page. */
 
+import { Memory } from "./memory.js";
+
+const MOST_IMAGES = 32;
+
 export class Engine {
   /** Seconds: `load` once, `describe` and `match` of each image and pair. */
   times = { load: null, describe: [], match: [] };
   /** Called with a line about what the worker does now. */
   onProgress = () => {};
+  /** Called when an image was described. */
+  onDescribed = () => {};
   #worker = new Worker("js/worker.js", { type: "module" });
   #waiting = new Map();
   #count = 0;
-  #sizes = new Map();
+  #described = new Memory(MOST_IMAGES);
   #pixels;
+  #probabilities;
 
-  /** @param {(id: string) => Promise<Object>} pixels As `ImageShelf.pixels`. */
-  constructor(pixels) {
+  /**
+   * @param {(id: string) => Promise<Object>} pixels As `ImageShelf.pixels`.
+   * @param {boolean} probabilities Whether the confidences of the network are probabilities.
+   */
+  constructor(pixels, probabilities) {
     this.#pixels = pixels;
+    this.#probabilities = probabilities;
     this.#worker.addEventListener("message", ({ data }) => this.#hear(data));
     this.#worker.addEventListener("error", (event) => {
       const error = new Error(event.message || "The network could not be started.");
@@ -24,35 +35,36 @@ export class Engine {
 
   /** Loads the network. Everything else waits for it. */
   async load() {
-    const { seconds } = await this.#ask("load", {});
+    const { seconds } = await this.#ask("load", { probabilities: this.#probabilities });
     this.times.load = seconds;
   }
 
   /** Returns the grid of an image as bytes, as a studio's server sends it. */
   async describe(id) {
-    const { rgba, width, height, size } = await this.#pixels(id);
-    this.#sizes.set(id, size);
-    const request = { id, rgba, width, height };
-    const { seconds, ...answer } = await this.#ask("describe", request, [rgba.buffer]);
-    this.times.describe.push(seconds);
+    const { header, values } = await this.#describe(id);
+    return { header, values };
+  }
+
+  /** Returns the flow from one image to another, as a studio's server sends it. */
+  async match(source, target) {
+    const described = await Promise.all([source, target].map((id) => this.#describe(id)));
+    const { seconds, ...answer } = await this.#ask("match", {
+      features: described.map(({ features }) => features),
+      sizes: described.map(({ size }) => size),
+    });
+    this.times.match.push(seconds);
     return answer;
   }
 
-  /** Returns the flow from one image to another; both are described if they were not yet. */
-  async match(source, target) {
-    // One after the other: the worker does one thing at a time.
-    for (const id of [source, target]) if (!this.#sizes.has(id)) await this.describe(id);
-    const sizes = [source, target].map((id) => this.#sizes.get(id));
-    try {
-      const { seconds, ...answer } = await this.#ask("match", { source, target, sizes });
-      this.times.match.push(seconds);
-      return answer;
-    } catch (error) {
-      // The worker keeps a limited number of images; those that it forgot are described again.
-      if (error.name !== "Forgotten") throw error;
-      for (const id of [source, target]) await this.describe(id);
-      return this.match(source, target);
-    }
+  #describe(id) {
+    return this.#described.get(id, async () => {
+      const { rgba, width, height, size } = await this.#pixels(id);
+      const request = { rgba, width, height };
+      const { seconds, ...answer } = await this.#ask("describe", request, [rgba.buffer]);
+      this.times.describe.push(seconds);
+      this.onDescribed();
+      return { ...answer, size };
+    });
   }
 
   #ask(what, request, transferred = []) {
@@ -64,12 +76,13 @@ export class Engine {
   }
 
   #hear({ number, progress, error, answer }) {
-    if (progress) return this.onProgress(progress);
+    if (progress) {
+      this.onProgress(progress);
+      return;
+    }
     const { resolve, reject } = this.#waiting.get(number);
     this.#waiting.delete(number);
-    if (!error) return resolve(answer);
-    const made = new Error(error.message);
-    made.name = error.name;
-    return reject(made);
+    if (error) reject(new Error(error));
+    else resolve(answer);
   }
 }

@@ -33,7 +33,8 @@ function tellTimes() {
 async function start() {
   await store.load();
   byId("folder").textContent = store.state.model;
-  byId("version").textContent = `version ${store.state.version}`;
+  const { version } = store.state;
+  byId("version").textContent = `images stay on this machine · version ${version}`;
   hover = new HoverMode();
   const strip = new Strip(
     (id) => hover.pick(id),
@@ -46,6 +47,7 @@ async function start() {
   };
   await engine.load();
   tellTimes();
+  engine.onDescribed = tellTimes;
   acceptFiles(
     (images, side) => showNew(strip, images, side),
     (id, side) => (side ? store.choose(side, id) : hover.pick(id)),
@@ -53,8 +55,6 @@ async function start() {
   for (const button of document.querySelectorAll("[disabled]")) button.disabled = false;
   document.body.classList.add("ready");
   await hover.enter();
-  tellTimes();
-  new MutationObserver(tellTimes).observe(byId("hover-line"), { childList: true });
 }
 
 const ready = start();

@@ -8,14 +8,12 @@
 import * as ort from "../runtime/ort.wasm.min.mjs";
 import { toBytes, toRgb } from "./numbers.js";
 
-const MOST_IMAGES = 32;
 const MODELS = ["describe", "match_features"];
 
 const base = new URL("..", import.meta.url);
 ort.env.wasm.wasmPaths = new URL("runtime/", base).href;
 const sessions = {};
-/** Descriptors of the images that were used last, in floats. */
-const features = new Map();
+let hasProbabilities = false;
 
 async function download(file, share, tell) {
   const answer = await fetch(new URL(file, base));
@@ -39,7 +37,8 @@ async function download(file, share, tell) {
   return bytes;
 }
 
-async function load() {
+async function load({ probabilities }) {
+  hasProbabilities = probabilities;
   const start = performance.now();
   const tell = (progress) => postMessage({ progress });
   for (const [index, model] of MODELS.entries()) {
@@ -51,37 +50,31 @@ async function load() {
   return { seconds: (performance.now() - start) / 1000 };
 }
 
-async function describe({ id, rgba, width, height }) {
+async function describe({ rgba, width, height }) {
   const image = new ort.Tensor("uint8", toRgb(rgba), [1, height, width, 3]);
   const start = performance.now();
-  const { features: found } = await sessions.describe.run({ image });
+  const { features } = await sessions.describe.run({ image });
   const seconds = (performance.now() - start) / 1000;
-  features.delete(id);
-  features.set(id, found);
-  if (features.size > MOST_IMAGES) features.delete(features.keys().next().value);
-  const [, rows, columns, depth] = found.dims;
-  const { values, scale } = toBytes(found.data, depth);
-  return { header: { rows, columns, depth, scale }, values, seconds };
+  const { data, dims } = features;
+  const [, rows, columns, depth] = dims;
+  const { values, scale } = toBytes(data, depth);
+  return { header: { rows, columns, depth, scale }, values, features: { data, dims }, seconds };
 }
 
-async function match({ source, target, sizes }) {
-  if (!features.has(source) || !features.has(target)) {
-    const error = new Error("An image was forgotten.");
-    error.name = "Forgotten";
-    throw error;
-  }
+async function match({ features, sizes }) {
+  const [source, target] = features.map(({ data, dims }) => new ort.Tensor("float32", data, dims));
   const [sourceSize, targetSize] = sizes.map((size) => new ort.Tensor("int32", size, [2]));
   const start = performance.now();
   const { cells } = await sessions.match_features.run({
-    source_features: features.get(source),
-    target_features: features.get(target),
+    source_features: source,
+    target_features: target,
     source_size: sourceSize,
     target_size: targetSize,
   });
   const seconds = (performance.now() - start) / 1000;
   const [, rows, columns] = cells.dims;
-  // eslint-disable-next-line camelcase -- the studio's server calls it so.
-  return { header: { rows, columns, has_probabilities: true }, values: cells.data, seconds };
+  const header = { rows, columns, has_probabilities: hasProbabilities };
+  return { header, values: cells.data, seconds };
 }
 
 const works = { load, describe, match };
@@ -93,7 +86,7 @@ onmessage = ({ data }) => {
     try {
       postMessage({ number, answer: await works[what](data) });
     } catch (error) {
-      postMessage({ number, error: { name: error.name, message: error.message } });
+      postMessage({ number, error: error.message });
     }
   });
 };
