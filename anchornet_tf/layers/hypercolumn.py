@@ -31,7 +31,10 @@ class Hypercolumn(keras.layers.Layer):
         kwargs.setdefault("name", "hypercolumn")
         super().__init__(**kwargs)
         self.dimensions = dimensions
-        self.projections = [PCAProjection(dimensions, name=f"pca_{name}") for name in TAP_NAMES]
+        self.projections = [
+            PCAProjection(dimensions, name=f"pca_{name}", dtype=self.dtype_policy)
+            for name in TAP_NAMES
+        ]
         if fitted is not None:
             self.set_pca(fitted)
 
@@ -89,5 +92,7 @@ def stack(projected_taps) -> tf.Tensor:
     # `tf.image.resize`, because `keras.ops.image.resize` refuses sizes that are known only when the
     # graph runs.
     size = tf.shape(projected_taps[0])[1:3]
-    upsampled = [tf.image.resize(tap, size) for tap in projected_taps[1:]]
+    # Resizing gives float32, whatever the taps are.
+    dtype = projected_taps[0].dtype
+    upsampled = [tf.cast(tf.image.resize(tap, size), dtype) for tap in projected_taps[1:]]
     return tf.concat([projected_taps[0], *upsampled], axis=-1)

@@ -105,19 +105,27 @@ class AnchorNet(keras.Model):
         self.encoder_initializer = keras.initializers.get(encoder_initializer)
 
         self.backbone = weights if isinstance(weights, Backbone) else Backbone(weights)
-        self.hypercolumn_layer = Hypercolumn(dimensions).build_for_trunk()
+        # Under a policy of mixed precision, the trunk alone computes in 16 bits.
+        floats = {"dtype": "float32"}
+        self.hypercolumn_layer = Hypercolumn(dimensions, **floats).build_for_trunk()
         layer_names = [safe_name(name, ascii_only=True) for name in self.classes]
-        self.banks = [AnchorBank(num_filters, gamma, name=f"bank_{name}") for name in layer_names]
+        self.banks = [
+            AnchorBank(num_filters, gamma, name=f"bank_{name}", **floats) for name in layer_names
+        ]
         for bank in self.banks:
             bank.build([(None, None, None, dimensions)] * 3)
         self.autoencoder = TiedAutoencoder(
-            latent_filters, noise, kernel_initializer=self.encoder_initializer, name="autoencoder"
+            latent_filters,
+            noise,
+            kernel_initializer=self.encoder_initializer,
+            name="autoencoder",
+            **floats,
         )
         self.autoencoder.build((None, None, None, num_filters * len(self.classes)))
-        self.code_equalizer = Equalizer(equalization, name="code_equalizer")
+        self.code_equalizer = Equalizer(equalization, name="code_equalizer", **floats)
         self.code_equalizer.build((None, latent_filters))
         self.bank_equalizers = [
-            Equalizer(equalization, name=f"equalizer_{name}") for name in layer_names
+            Equalizer(equalization, name=f"equalizer_{name}", **floats) for name in layer_names
         ]
         for equalizer in self.bank_equalizers:
             equalizer.build((None, num_filters))

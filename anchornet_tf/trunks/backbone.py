@@ -66,7 +66,9 @@ class Backbone(keras.layers.Layer):
 
     def call(self, images):
         images = preprocess(images)
-        return tuple(self.resnet(images, training=False))
+        # In mixed precision the trunk computes in 16 bits. What follows tells descriptors apart by
+        # small differences, so it gets 32.
+        return tuple(tf.cast(tap, tf.float32) for tap in self.resnet(images, training=False))
 
     def digest(self) -> str:
         """Returns a string that identifies the weights: what is chosen by one trunk fits no other.
