@@ -1,21 +1,17 @@
 """Describes the images of a corpus with Apache Beam."""
 
-import contextlib
 import dataclasses
 import functools
 import os
-import threading
 from collections.abc import Iterator, Sequence
 
 import apache_beam as beam
-import tqdm
 
 from anchornet_tf.corpus import beam_options
 from anchornet_tf.corpus.config import DescribeConfig
 from anchornet_tf.corpus.corpus_folder import CorpusFolder
 from anchornet_tf.corpus.listing import Shard, list_images
-
-_LOOK_EVERY = 1.0  # Seconds between two looks at what is finished.
+from anchornet_tf.corpus.progress import watched
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,7 +104,8 @@ def run(
     finished = folder.finished()
     waiting = [shard for shard in listing.shards if shard.number not in finished]
     if waiting:
-        with _watched(folder, len(listing.shards), len(finished), progress):
+        count = len(listing.shards)
+        with watched("Describing", lambda: len(folder.finished()), count, progress):
             pipeline = beam.Pipeline(options=options)
             _ = (
                 pipeline
@@ -127,31 +124,3 @@ def run(
     return DescribeResult(
         listing.count - len(failed), failed, len(listing.shards), len(listing.shards) - len(waiting)
     )
-
-
-@contextlib.contextmanager
-def _watched(folder: CorpusFolder, total: int, before: int, progress: bool) -> Iterator[None]:
-    """Shows how many shards are there, whoever writes them."""
-    ended = threading.Event()
-
-    def watch(bar):
-        while not ended.wait(_LOOK_EVERY):
-            _move(bar, len(folder.finished()))
-
-    with tqdm.tqdm(
-        total=total, initial=before, desc="Describing", unit=" shards", disable=not progress
-    ) as bar:
-        watcher = threading.Thread(target=watch, args=(bar,), daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            watcher.join()
-            _move(bar, len(folder.finished()))
-
-
-def _move(bar: tqdm.tqdm, finished: int) -> None:
-    # Silent without news: TensorFlow's import holds back what is written meanwhile.
-    if finished > bar.n:
-        bar.update(finished - bar.n)
