@@ -131,6 +131,33 @@ class SearchConfig:
             )
 
 
+@dataclasses.dataclass(frozen=True)
+class EqualizersConfig:
+    """What the equalizers of a model are fitted on.
+
+    Raises:
+        ValueError: If a value is out of its range.
+    """
+
+    data: str = option(
+        dataclasses.MISSING,
+        "Images with labels: folder:DIR, manifest:FILE.csv, tfds:NAME or parts_world. Every class "
+        "of the model must occur.",
+        required=True,
+    )
+    output: Path = option("equalized", "Folder of the model to write; it must not exist.")
+    model: Path = option(presets.DEFAULT, "Name of a preset, or folder of an AnchorNet.")
+    image_size: int = option(224, "Images are squashed to squares of this many pixels per side.")
+    batch_size: int = option(16, "Images per pass of the network.")
+    stride: int = option(3, "Every so many-th row and column of the maps counts.")
+    limit: int | None = option(None, "Take only so many images of each class; 0 for all.", none=0)
+
+    def __post_init__(self):
+        _at_least(self, image_size=32, batch_size=1, stride=1, limit=1)
+        if os.path.exists(self.output):
+            raise ValueError(f"Expected --output not to exist yet. Received: {self.output}")
+
+
 def _at_least(config, **least) -> None:
     for name, smallest in least.items():
         value = getattr(config, name)
