@@ -25,13 +25,14 @@ _BITS = 8
 _AT_ONCE = 100_000
 
 
-def build(vectors: np.ndarray, kind: str = "auto", seed: int = 0):
+def build(vectors: np.ndarray, kind: str = "auto", seed: int = 0, lists: int | None = None):
     """Returns a faiss index of descriptors.
 
     Args:
         vectors: `(n, directions)`, int8 or float, in memory or mapped; of any length but zero.
         kind: `"flat"`, `"ivfpq"`, or `"auto"` for what fits the number.
         seed: int. Chooses what the lists are learnt from.
+        lists: int. How many lists IVF-PQ has; None for `num_lists`.
 
     Raises:
         ImportError: If faiss is not installed.
@@ -44,7 +45,7 @@ def build(vectors: np.ndarray, kind: str = "auto", seed: int = 0):
     if kind == "flat":
         index = faiss.IndexFlatIP(depth)
     else:
-        index = _learnt(faiss, vectors, seed)
+        index = _learnt(faiss, vectors, seed, lists or num_lists(count))
     for start in range(0, count, _AT_ONCE):
         index.add(unit_vectors(vectors[start : start + _AT_ONCE]))
     return index
@@ -55,7 +56,7 @@ def num_lists(count: int) -> int:
     return int(min(max(_LISTS_PER_ROOT * np.sqrt(count), 1), count / 39, _MOST_LISTS))
 
 
-def _learnt(faiss, vectors: np.ndarray, seed: int):
+def _learnt(faiss, vectors: np.ndarray, seed: int, lists: int):
     count, depth = vectors.shape
     smallest = 39 * 2**_BITS
     if count < smallest:
@@ -63,7 +64,6 @@ def _learnt(faiss, vectors: np.ndarray, seed: int):
             f"Expected at least {smallest} places for --kind=ivfpq; flat is better below. "
             f"Received: {count}"
         )
-    lists = num_lists(count)
     sampled = min(count, max(_TRAINED_PER_LIST * lists, _LEAST_TRAINED))
     rows = np.sort(np.random.default_rng(seed).choice(count, sampled, replace=False))
     quantizer = faiss.IndexFlatIP(depth)

@@ -13,8 +13,6 @@ from anchornet_tf.datasets import parts_world
 from anchornet_tf.models.anchornet import AnchorNet
 from tests.export import small_model
 
-pytest.importorskip("apache_beam", reason="needs the extra beam")
-
 COUNT, BROKEN = 14, ("broken.png", "cut.png")
 
 

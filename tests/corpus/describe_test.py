@@ -80,7 +80,9 @@ def test_peaks_are_those_of_the_model(corpus, expected):
     np.testing.assert_allclose(
         [peak["strength"] for peak in row["peaks"]], strength[order], atol=1e-3
     )
-    centers_y, centers_x = (cell_centers(*s) for s in zip(maps.shape[:2], (height, width), strict=True))
+    centers_y, centers_x = (
+        cell_centers(*s) for s in zip(maps.shape[:2], (height, width), strict=True)
+    )
     for peak, number in zip(row["peaks"], order, strict=True):
         assert peak["x"] == pytest.approx(centers_x[cell[number] % maps.shape[1]], abs=1e-3)
         assert peak["y"] == pytest.approx(centers_y[cell[number] // maps.shape[1]], abs=1e-3)

@@ -12,7 +12,6 @@ from anchornet_tf.metrics.calibration import reliability
 from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.training import fit_pca
 from anchornet_tf.training.pca_config import PCAConfig
-from anchornet_tf.trunks.backbone import TAP_CHANNELS
 from tests.trainers.running import write_folder
 
 VECTORS = np.random.default_rng(0).normal(3, 2, size=(500, 12)) @ np.diag(np.arange(1.0, 13))
@@ -64,11 +63,11 @@ def test_reliability_of_pieces_is_that_of_all_matches():
 
 
 class _Projection:
-    """Stands for the trunk: three taps of the right channels, by random projections."""
+    """Stands for the trunk: three taps of few channels, by random projections."""
 
     def __init__(self, weights):
         rng = np.random.default_rng(0)
-        self._kernels = [rng.normal(size=(48, count)).astype("float32") for count in TAP_CHANNELS]
+        self._kernels = [rng.normal(size=(48, count)).astype("float32") for count in (24, 32, 40)]
 
     def __call__(self, images):
         import tensorflow as tf
@@ -84,7 +83,7 @@ def test_fit_pca_is_that_of_one_machine(tmp_path, monkeypatch):
         data=f"folder:{folder}", num_images=34, positions=64, dimensions=16, image_size=64,
         batch_size=4,
     )  # fmt: skip
-    # The trunk of a test has fewer distinct cells than ResNet50.
+    # It counts the channels of ResNet50.
     monkeypatch.setattr(fit_pca, "_check_samples", lambda *_: None)
     one = fit_pca.fit_pca(config)
     many = fit_run.fit_pca(config, tmp_path / "pca.npz")

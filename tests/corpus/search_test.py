@@ -16,8 +16,6 @@ from anchornet_tf.corpus.quantization import dequantize, quantize, strongest_dir
 from anchornet_tf.corpus.shard_reader import read_sparse
 from tests.repository.tree import ROOT
 
-pytest.importorskip("faiss", reason="needs the extra search")
-
 
 @pytest.fixture(scope="module")
 def index_folder(corpus, tmp_path_factory):
