@@ -3,7 +3,7 @@
 ```text
 corpus/corpus.json              the configuration, the model's digest, classes
 corpus/images.txt               the keys of all images, in order
-corpus/directions.npy           what descriptors were projected on, (depth, directions)
+corpus/directions.npz           what descriptors were projected on, (depth, directions)
 corpus/shards/shard-00000.parquet
 corpus/failed/shard-00000.jsonl keys and reasons, where images of the shard failed
 ```
@@ -23,9 +23,11 @@ from anchornet_tf.corpus import storage
 from anchornet_tf.corpus.config import DescribeConfig
 from anchornet_tf.corpus.listing import LISTING, Listing
 from anchornet_tf.models import presets
+from anchornet_tf.utils.array_archive import open_archive
 
 FORMAT = "anchornet_tf.Corpus/1"
-_RECORD, _DIRECTIONS = "corpus.json", "directions.npy"
+_RECORD, _DIRECTIONS = "corpus.json", "directions.npz"
+_NAME = "directions"
 _SHARDS, _FAILED = "shards", "failed"
 # What may differ between two runs of one corpus: they do not change its bytes.
 _FREE = ("output", "images")
@@ -92,7 +94,8 @@ class CorpusFolder:
     def directions(self) -> np.ndarray:
         """Returns what descriptors were projected on, `(depth, directions)`."""
         contents = io.BytesIO(storage.read_bytes(storage.join(self.path, _DIRECTIONS)))
-        return np.load(contents, allow_pickle=False)
+        with open_archive(contents) as archive:
+            return archive[_NAME]
 
     def write_directions(self, directions: np.ndarray) -> None:
         """Writes what descriptors are projected on, unless it is there: all workers have the same.
@@ -103,7 +106,7 @@ class CorpusFolder:
         path = storage.join(self.path, _DIRECTIONS)
         if not storage.exists(path):
             contents = io.BytesIO()
-            np.save(contents, directions)
+            np.savez(contents, **{_NAME: directions})
             storage.write_bytes(path, contents.getvalue())
 
     def start(self, config: DescribeConfig, listing: Listing) -> None:

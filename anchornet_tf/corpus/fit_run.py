@@ -18,6 +18,7 @@ from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.training.fit_pca import TapsOfImages
 from anchornet_tf.training.pca_config import PCAConfig
 from anchornet_tf.trunks import pca
+from anchornet_tf.utils.array_archive import open_archive
 
 Path = str | os.PathLike
 _SUFFIX = ".npz"
@@ -150,7 +151,7 @@ def _combined(
     moments = {}
     for name in storage.names(folder, _SUFFIX):
         contents = io.BytesIO(storage.read_bytes(storage.join(folder, name)))
-        with np.load(contents, allow_pickle=False) as arrays:
+        with open_archive(contents) as arrays:
             moments[int(name.removesuffix(_SUFFIX))] = pca.StreamingMoments.from_arrays(arrays)
     if not storage.is_remote(folder):
         shutil.rmtree(folder)

@@ -68,7 +68,7 @@ class PartIndex:
                 f"Expected a folder that corpus.index wrote. Received: {folder}"
             )
         arrays = (
-            np.load(folder / f"{name}.npy", mmap_mode="r")
+            np.lib.format.open_memmap(folder / f"{name}.npy", "r")
             for name in ("vectors", "places", "firing", "filters")
         )
         return cls(
