@@ -73,6 +73,15 @@ class CorpusFolder:
                 reasons |= {entry["key"]: entry["reason"] for entry in map(json.loads, lines)}
         return reasons
 
+    def sweep(self) -> None:
+        """Removes what workers that were killed left half-written; for a finished corpus."""
+        for name in (_SHARDS, _FAILED):
+            folder = storage.join(self.path, name)
+            if not storage.is_remote(folder) and os.path.isdir(folder):
+                for entry in os.scandir(folder):
+                    if entry.name.startswith("."):
+                        os.remove(entry.path)
+
     def record(self) -> dict:
         """Returns what the corpus was made with.
 

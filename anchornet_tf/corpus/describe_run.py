@@ -121,6 +121,7 @@ def run(
         raise OSError(
             f"Expected all shards to be written. Received: {missing} missing in {folder.path}"
         )
+    folder.sweep()
     return DescribeResult(
         listing.count - len(failed), failed, len(listing.shards), len(listing.shards) - len(waiting)
     )

@@ -51,11 +51,11 @@ def main(argv):
                 known = search_scores.places_of_map(features, there)
                 methods.setdefault(f"{name} at {where}", []).append(known)
     for name, described in methods.items():
-        precision, possible, asked = search_scores.precision_at_ten(images, described)
+        found = search_scores.precision_at_ten(images, described)
         places = np.mean([len(each.points) for each in described])
         print(
-            f"{name:20} precision at 10: {precision:.3f}  (at best {possible:.3f}; {asked} "
-            f"keypoints, {len(images)} images, {places:.0f} places per image)",
+            f"{name:20} precision at 10: {found.at_ten:.3f}  (at best {found.at_best:.3f}; "
+            f"{found.asked} keypoints, {len(images)} images, {places:.0f} places per image)",
             flush=True,
         )
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,6 +46,21 @@ class DescribedPlaces:
     points: np.ndarray
     vectors: np.ndarray
     ask: Callable[[np.ndarray], np.ndarray]
+
+
+class Precision(NamedTuple):
+    """How often the same part was found.
+
+    Attributes:
+        at_ten: float. Share of right answers among the ten best.
+        at_best: float. The share that an all-knowing search would have among these places: fewer
+            than ten images may show a keypoint, or have a place near it.
+        asked: int. How many keypoints were asked about.
+    """
+
+    at_ten: float
+    at_best: float
+    asked: int
 
 
 def searched_images(benchmark: Benchmark, most: int | None = None) -> list[SearchedImage]:
@@ -91,7 +107,7 @@ def regular_places(size: tuple[int, int], count: int) -> np.ndarray:
 
 def precision_at_ten(
     images: Sequence[SearchedImage], described: Sequence[DescribedPlaces]
-) -> tuple[float, float, int]:
+) -> Precision:
     """Asks about every visible keypoint, and counts right answers among the ten best images.
 
     Each image answers with its best place. An answer is right if the image shows a visible keypoint
@@ -99,14 +115,16 @@ def precision_at_ten(
     shows are not asked about.
 
     Returns:
-        Precision at ten, the precision that an all-knowing search would have (fewer than ten images
-        may show a keypoint), and how many keypoints were asked about.
+        What was counted.
+
+    Raises:
+        ValueError: If no keypoint is shown by two images.
     """
     vectors = np.concatenate([unit_vectors(each.vectors) for each in described])
     owner = np.repeat(np.arange(len(images)), [len(each.points) for each in described])
     points = np.concatenate([each.points for each in described])
     starts = np.searchsorted(owner, np.arange(len(images)))
-    scores, best_possible = [], []
+    scores, possible_scores = [], []
     for number, (image, own) in enumerate(zip(images, described, strict=True)):
         for group, annotation in image.truths.items():
             names = np.array(annotation.point_names, object)[annotation.visible]
@@ -116,9 +134,12 @@ def precision_at_ten(
             for name, row in zip(names, similar, strict=True):
                 shows = [_shows(other, group, name) for other in images]
                 shows[number] = None
-                possible = sum(each is not None for each in shows)
-                if not possible:
+                if not any(each is not None for each in shows):
                     continue
+                possible = sum(
+                    each is not None and _is_near(other.points, each)
+                    for other, each in zip(described, shows, strict=True)
+                )
                 best = np.maximum.reduceat(row, starts)
                 best[number] = -np.inf
                 right = 0
@@ -127,12 +148,12 @@ def precision_at_ten(
                     place = points[
                         first + row[first : first + len(described[answer].points)].argmax()
                     ]
-                    right += _is_near(place, shows[answer])
+                    right += _is_near(place[np.newaxis], shows[answer])
                 scores.append(right / TOP)
-                best_possible.append(min(possible, TOP) / TOP)
+                possible_scores.append(min(possible, TOP) / TOP)
     if not scores:
         raise ValueError("Expected keypoints that several images show. Received: none")
-    return float(np.mean(scores)), float(np.mean(best_possible)), len(scores)
+    return Precision(*(float(np.mean(each)) for each in (scores, possible_scores)), len(scores))
 
 
 def _shows(image: SearchedImage, group: str, name: str) -> tuple[np.ndarray, float] | None:
@@ -146,8 +167,10 @@ def _shows(image: SearchedImage, group: str, name: str) -> tuple[np.ndarray, flo
     return annotation.points[named], RIGHT_WITHIN * object_size(annotation)
 
 
-def _is_near(place: np.ndarray, shows) -> bool:
+def _is_near(places: np.ndarray, shows) -> bool:
+    """Tells whether one of some places `(n, 2)` shows the keypoint."""
     if shows is None:
         return False
     there, within = shows
-    return bool((np.linalg.norm(there - place, axis=1) <= within).any())
+    distances = np.linalg.norm(places[:, np.newaxis] - there, axis=-1)
+    return bool((distances <= within).any())

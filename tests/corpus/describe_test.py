@@ -128,6 +128,9 @@ def test_a_lost_shard_is_made_again_with_the_same_bytes(config, corpus):
     before = _bytes(corpus)
     for number in (1, 3):
         os.remove(corpus.shard(number))
+    # What a worker leaves that is killed while it writes.
+    half = pathlib.Path(corpus.shard(1)).with_name(".shard-00001-abc.parquet")
+    half.write_bytes(b"half")
     assert describe_run.run(config, progress=False).skipped == 2
     assert _bytes(corpus) == before
 
