@@ -35,6 +35,10 @@ EXTRAS = {
     "video": ["opencv-contrib-python-headless>=4.10"],
     # The page of `python -m anchornet_tf.studio`.
     "studio": ["starlette>=1.0", "uvicorn>=0.34"],
+    # Corpora of images, for `python -m anchornet_tf.corpus.describe`.
+    "beam": ["apache-beam>=2.70", "pyarrow>=18"],
+    # Search in corpora, for `python -m anchornet_tf.corpus.search`.
+    "search": ["faiss-cpu>=1.9", "pyarrow>=18"],
     # Runs examples/tour.ipynb.
     "notebook": ["ipykernel>=6.29", "nbclient>=0.10", "nbformat>=5.10"],
     # The documents as a site, for `make docs`.

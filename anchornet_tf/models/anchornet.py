@@ -1,7 +1,7 @@
 """The whole network: from images to anchors of each class and to the class-agnostic descriptor."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import keras
 import numpy as np
@@ -358,22 +358,44 @@ class AnchorNet(keras.Model):
         Raises:
             ValueError: If a class does not occur.
         """
-        code = pca.StreamingMoments(self.latent_filters)
-        own = [pca.StreamingMoments(self.num_filters) for _ in self.classes]
+        moments: dict[int, pca.StreamingMoments] = {}
         for responses, class_index in batches:
-            maps = self.gamma_maps(tf.convert_to_tensor(responses))
-            code.update(self.autoencoder(maps).numpy().reshape(-1, self.latent_filters))
-            by_class = np.reshape(responses, (len(responses), -1, len(own), self.num_filters))
-            for cells, index in zip(by_class, class_index, strict=True):
-                own[index].update(self.banks[index].whiten(cells[:, index]).numpy())
-        unseen = [
-            name for name, moments in zip(self.classes, own, strict=True) if not moments.count
-        ]
+            for number, vectors in self.equalized_vectors(responses, class_index):
+                known = moments.setdefault(number, pca.StreamingMoments(vectors.shape[1]))
+                known.update(vectors)
+        self.set_equalizers(moments)
+
+    def equalized_vectors(
+        self, responses: np.ndarray, class_index: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Yields what equalizers are fitted to: descriptors `(n, channels)` and whose they are.
+
+        Args:
+            responses: As in `fit_equalizers`.
+            class_index: As in `fit_equalizers`.
+
+        Returns:
+            Iterator of the number of a class, or -1 for the class-agnostic descriptor, and its
+            descriptors before they are evened out.
+        """
+        maps = self.gamma_maps(tf.convert_to_tensor(responses))
+        yield -1, self.autoencoder(maps).numpy().reshape(-1, self.latent_filters)
+        by_class = np.reshape(responses, (len(responses), -1, len(self.classes), self.num_filters))
+        for cells, index in zip(by_class, class_index, strict=True):
+            yield int(index), self.banks[index].whiten(cells[:, index]).numpy()
+
+    def set_equalizers(self, moments: Mapping[int, pca.StreamingMoments]) -> None:
+        """Fits the equalizers to moments of what `equalized_vectors` yields, by its numbers.
+
+        Raises:
+            ValueError: If a class does not occur.
+        """
+        unseen = [name for number, name in enumerate(self.classes) if number not in moments]
         if unseen:
             raise ValueError(f"Expected images of every class. Received: none of {unseen}")
-        self.code_equalizer.fit(code.statistics()[1])
-        for equalizer, moments in zip(self.bank_equalizers, own, strict=True):
-            equalizer.fit(moments.statistics()[1])
+        self.code_equalizer.fit(moments[-1].statistics()[1])
+        for number, equalizer in enumerate(self.bank_equalizers):
+            equalizer.fit(moments[number].statistics()[1])
 
     def with_classes(
         self,

@@ -1,5 +1,7 @@
 """Fits the hypercolumn's PCA on the images of a data set."""
 
+import functools
+
 import numpy as np
 import tensorflow as tf
 from tqdm import tqdm
@@ -24,37 +26,72 @@ def fit_pca(config: PCAConfig) -> pca.HypercolumnPCA:
     Raises:
         ValueError: where the data does not fit, or has too few images for the trunk's channels.
     """
-    source = sources.open_source(config.data, "train", seed=config.seed)
-    order = np.random.default_rng(config.seed).permutation(len(source))
-    numbers = np.sort(order[: config.num_images])
-    _check_samples(config, len(numbers))
-    compute = tf.function(Backbone(config.weights), reduce_retracing=True)
+    images = TapsOfImages(config)
 
     def batches():
-        with tqdm(total=len(numbers), desc="Fitting PCA", unit=" images") as bar:
-            for start in range(0, len(numbers), config.batch_size):
-                chunk = numbers[start : start + config.batch_size]
-                images = [
-                    augmentation.evaluation_resize(source.read(number), config.image_size)
-                    for number in chunk
-                ]
-                yield chunk, [tap.numpy() for tap in compute(tf.stack(images))]
+        with tqdm(total=len(images.numbers), desc="Fitting PCA", unit=" images") as bar:
+            for chunk in images.chunks():
+                yield chunk, images.taps(chunk)
                 bar.update(len(chunk))
 
     taps = pca.fit(
         batches(), dimensions=config.dimensions, positions=config.positions, seed=config.seed
     )
-    record = {
-        "data": source.fingerprint(),
-        "images": len(numbers),
-        "positions": config.positions,
-        "image_size": config.image_size,
-        "seed": config.seed,
-        "variance_kept": {
+    return images.projections(taps)
+
+
+class TapsOfImages:
+    """The images that a PCA is fitted on, and the taps of the trunk on them.
+
+    Args:
+        config: which images, and how much of them.
+
+    Attributes:
+        numbers: the images, by their numbers in the set.
+
+    Raises:
+        ValueError: as in `fit_pca`.
+    """
+
+    def __init__(self, config: PCAConfig):
+        self._config = config
+        self._source = sources.open_source(config.data, "train", seed=config.seed)
+        order = np.random.default_rng(config.seed).permutation(len(self._source))
+        self.numbers = np.sort(order[: config.num_images])
+        _check_samples(config, len(self.numbers))
+
+    def chunks(self) -> list[np.ndarray]:
+        """Returns the numbers of the images that go through the trunk together."""
+        size = self._config.batch_size
+        return [self.numbers[start : start + size] for start in range(0, len(self.numbers), size)]
+
+    def taps(self, chunk: np.ndarray) -> list[np.ndarray]:
+        """Returns the taps of some images, finest first."""
+        images = [
+            augmentation.evaluation_resize(self._source.read(number), self._config.image_size)
+            for number in chunk
+        ]
+        return [tap.numpy() for tap in self._compute(tf.stack(images))]
+
+    @functools.cached_property
+    def _compute(self):
+        return tf.function(Backbone(self._config.weights), reduce_retracing=True)
+
+    def projections(self, taps: tuple[pca.TapPCA, ...]) -> pca.HypercolumnPCA:
+        """Returns the components of the taps with a record of how they were fitted."""
+        config = self._config
+        kept = {
             name: round(tap.variance_kept, 4) for name, tap in zip(pca.TAP_NAMES, taps, strict=True)
-        },
-    }
-    return pca.HypercolumnPCA(taps, record)
+        }
+        record = {
+            "data": self._source.fingerprint(),
+            "images": len(self.numbers),
+            "positions": config.positions,
+            "image_size": config.image_size,
+            "seed": config.seed,
+            "variance_kept": kept,
+        }
+        return pca.HypercolumnPCA(taps, record)
 
 
 def _check_samples(config: PCAConfig, num_images: int) -> None:

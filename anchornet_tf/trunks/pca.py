@@ -139,6 +139,37 @@ class StreamingMoments:
         self._sum += vectors.sum(axis=0)
         self._products += vectors.T @ vectors
 
+    @property
+    def channels(self) -> int:
+        """Length of the vectors."""
+        return len(self._sum)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Returns what it knows as arrays, for a file; `from_arrays` takes them back."""
+        return {"count": np.array(self.count), "sum": self._sum, "products": self._products}
+
+    @classmethod
+    def from_arrays(cls, arrays) -> "StreamingMoments":
+        """Returns what gave these arrays."""
+        moments = cls(len(arrays["sum"]))
+        moments.count = int(arrays["count"])
+        moments._sum, moments._products = arrays["sum"], arrays["products"]
+        return moments
+
+    def merge(self, other: "StreamingMoments") -> None:
+        """Adds all vectors that another one was given.
+
+        Raises:
+            ValueError: If they have another length.
+        """
+        if len(other._sum) != len(self._sum):
+            raise ValueError(
+                f"Expected moments of {len(self._sum)} channels. Received: {len(other._sum)}"
+            )
+        self.count += other.count
+        self._sum += other._sum
+        self._products += other._products
+
     def statistics(self) -> tuple[np.ndarray, np.ndarray]:
         """Returns the mean `(channels,)` and the covariance `(channels, channels)`.
 
@@ -185,6 +216,24 @@ def with_fixed_signs(components: np.ndarray) -> np.ndarray:
     return components * np.sign(components[largest, np.arange(components.shape[1])])
 
 
+def sampled_cells(numbers, tap: np.ndarray, depth: int, positions: int, seed: int) -> np.ndarray:
+    """Returns the random positions of each image that count, `(n, channels)`.
+
+    Args:
+        numbers: `(images,)`. They and the seed decide which positions count.
+        tap: `(images, h, w, channels)`.
+        depth: int. Which of the taps it is, from 0 for the finest.
+        positions: int. How many of each image; all where it has fewer.
+        seed: int.
+    """
+    cells = np.reshape(tap, (len(numbers), -1, tap.shape[-1]))
+    chosen = [
+        np.random.default_rng((seed, int(number), depth)).permutation(cells.shape[1])[:positions]
+        for number in numbers
+    ]
+    return np.concatenate([image[rows] for image, rows in zip(cells, chosen, strict=True)])
+
+
 def fit(taps_of_batches, *, dimensions: int = DIMENSIONS, positions: int = 60, seed: int = 0):
     """Fits the projections of all taps in one pass over batches of activations.
 
@@ -210,16 +259,7 @@ def fit(taps_of_batches, *, dimensions: int = DIMENSIONS, positions: int = 60, s
     for numbers, taps in taps_of_batches:
         moments = moments or [StreamingMoments(tap.shape[-1]) for tap in taps]
         for depth, (moment, tap) in enumerate(zip(moments, taps, strict=True)):
-            cells = np.reshape(tap, (len(numbers), -1, tap.shape[-1]))
-            chosen = [
-                np.random.default_rng((seed, int(number), depth)).permutation(cells.shape[1])[
-                    :positions
-                ]
-                for number in numbers
-            ]
-            moment.update(
-                np.concatenate([image[rows] for image, rows in zip(cells, chosen, strict=True)])
-            )
+            moment.update(sampled_cells(numbers, tap, depth, positions, seed))
     if not moments:
         raise ValueError("Expected at least one batch of images. Received: none")
     return tuple(moment.fit(dimensions) for moment in moments)

@@ -9,6 +9,7 @@ import math
 import os
 import zipfile
 from collections.abc import Iterator
+from typing import BinaryIO
 
 import numpy as np
 
@@ -18,11 +19,11 @@ _ENDING = ".npy"
 
 
 @contextlib.contextmanager
-def open_archive(path: str | os.PathLike) -> Iterator[np.lib.npyio.NpzFile]:
+def open_archive(path: str | os.PathLike | BinaryIO) -> Iterator[np.lib.npyio.NpzFile]:
     """Opens an archive for reading.
 
     Args:
-        path: The file.
+        path: The file, or its contents as a binary stream.
 
     Yields:
         The archive, a mapping of names to arrays.
