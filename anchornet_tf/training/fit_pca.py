@@ -8,15 +8,17 @@ from anchornet_tf.datasets import sources
 from anchornet_tf.training import augmentation
 from anchornet_tf.training.pca_config import PCAConfig
 from anchornet_tf.training.tap_cache import tap_shapes
-from anchornet_tf.trunks import pca
-from anchornet_tf.trunks.backbone import TAP_CHANNELS, Backbone
+from anchornet_tf.trunks import pca, registry
+from anchornet_tf.trunks.backbone import Backbone
+from anchornet_tf.trunks.description import TrunkDescription
 
 
-def fit_pca(config: PCAConfig) -> pca.HypercolumnPCA:
+def fit_pca(config: PCAConfig, backbone: Backbone | None = None) -> pca.HypercolumnPCA:
     """Runs the trunk over some images and fits the projections of its taps.
 
     Args:
         config: which images, and how much of them.
+        backbone: the trunk; None for the one that `config` names.
 
     Returns:
         The projections, with a record of how they were fitted.
@@ -27,8 +29,10 @@ def fit_pca(config: PCAConfig) -> pca.HypercolumnPCA:
     source = sources.open_source(config.data, "train", seed=config.seed)
     order = np.random.default_rng(config.seed).permutation(len(source))
     numbers = np.sort(order[: config.num_images])
-    _check_samples(config, len(numbers))
-    compute = tf.function(Backbone(config.weights), reduce_retracing=True)
+    trunk = registry.find(config.trunk) if backbone is None else backbone.trunk
+    _check_samples(config, trunk, len(numbers))
+    backbone = backbone or Backbone(config.trunk, config.weights)
+    compute = tf.function(backbone, reduce_retracing=True)
 
     def batches():
         with tqdm(total=len(numbers), desc="Fitting PCA", unit=" images") as bar:
@@ -51,16 +55,21 @@ def fit_pca(config: PCAConfig) -> pca.HypercolumnPCA:
         "image_size": config.image_size,
         "seed": config.seed,
         "variance_kept": {
-            name: round(tap.variance_kept, 4) for name, tap in zip(pca.TAP_NAMES, taps, strict=True)
+            name: round(tap.variance_kept, 4)
+            for name, tap in zip(trunk.tap_names, taps, strict=True)
         },
+        "taps": list(trunk.tap_names),
+        "trunk": registry.short_form(trunk),
+        "trunk_digest": backbone.digest(),
     }
     return pca.HypercolumnPCA(taps, record)
 
 
-def _check_samples(config: PCAConfig, num_images: int) -> None:
+def _check_samples(config: PCAConfig, trunk: TrunkDescription, num_images: int) -> None:
     """Raises before the trunk runs over all images where they cannot be enough."""
-    shapes = tap_shapes(config.image_size)
-    for name, channels, (height, width, _) in zip(pca.TAP_NAMES, TAP_CHANNELS, shapes, strict=True):
+    shapes = tap_shapes(config.image_size, trunk=trunk)
+    for tap, (height, width, _) in zip(trunk.taps, shapes, strict=True):
+        name, channels = tap.name, tap.channels
         samples = num_images * min(config.positions, height * width)
         if samples <= channels:
             raise ValueError(

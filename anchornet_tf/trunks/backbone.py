@@ -9,9 +9,13 @@ import numpy as np
 import tensorflow as tf
 
 from anchornet_tf.trunks import networks, registry, trunk_weights
-from anchornet_tf.trunks.description import TrunkDescription
 from anchornet_tf.trunks.preprocessing import preprocess
 from anchornet_tf.utils import files
+
+# The paper's trunk.
+_PAPERS = registry.find(registry.DEFAULT)
+TAP_LAYERS = tuple(tap.layer for tap in _PAPERS.taps)
+TAP_NAMES, TAP_CHANNELS, TAP_STRIDES = _PAPERS.tap_names, _PAPERS.channels, _PAPERS.strides
 
 
 @keras.saving.register_keras_serializable(package="anchornet_tf")

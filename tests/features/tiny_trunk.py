@@ -25,8 +25,8 @@ class TinyTrunk(Backbone):
             )
             values = layer(values)
             taps.append(values)
-        self.resnet = keras.Model(images, taps)
+        self.network = keras.Model(images, taps)
         rng = np.random.default_rng(seed)
-        for variable in self.resnet.weights:
+        for variable in self.network.weights:
             variable.assign(rng.normal(0, 0.1, variable.shape))
         self.built = True
