@@ -45,7 +45,10 @@ def part_hypercolumn(
         ValueError: If there is no file, or it is that of another trunk.
     """
     backbone, channels = _checked(constellation, weights, num_channels)
-    numbers = [[channel for of, channel in channels if of == tap] for tap in range(len(backbone.trunk.taps))]
+    numbers = [
+        [channel for of, channel in channels if of == tap]
+        for tap in range(len(backbone.trunk.taps))
+    ]
 
     def network(images):
         taps = backbone(images)

@@ -235,7 +235,8 @@ def _extractor(trunk: str, weights: str, pca_file: str | None) -> TapExtractor:
     usual = registry.find(trunk) == registry.find(registry.DEFAULT) and weights == "imagenet"
     if usual and pca_file is None:
         return _default_extractor()
-    return TapExtractor(_shared_trunk(trunk, weights), pca.HypercolumnPCA.load(pca_file) if pca_file else None)
+    projections = pca.HypercolumnPCA.load(pca_file) if pca_file else None
+    return TapExtractor(_shared_trunk(trunk, weights), projections)
 
 
 def shared_backbone() -> Backbone:

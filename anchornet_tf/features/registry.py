@@ -38,9 +38,10 @@ def get_descriptor(name: str, **options) -> Descriptor:
         name: `"anchornet"` (class-agnostic anchors), `"anchornet-class"` (the anchors of one
             class), `"hc"` (residual hypercolumn), `"res2c"`, `"res4c"`, `"res5c"` (one layer of
             it), `"taps:TRUNK/TAP"` (activations of any trunk, such as
-            `"taps:dinov2_small/block9"`), `"constellation-hc"` (the part-like channels of the trunk), `"constellation-bp"`
-            (these channels projected back to the pixels), `"litert"` (an exported file), `"sift"`
-            (dense SIFT) or `"hog"` (HOG cells; whitened when boxes are described).
+            `"taps:dinov2_small/block9"`), `"constellation-hc"` (the part-like channels of the
+            trunk), `"constellation-bp"` (these channels projected back to the pixels), `"litert"`
+            (an exported file), `"sift"` (dense SIFT) or `"hog"` (HOG cells; whitened when boxes are
+            described).
         **options: Options of the descriptor: see `anchornet_tf.features.networks` and
             `anchornet_tf.features.constellation` (for networks), `anchornet_tf.features.litert`,
             `SiftDescriptor` and `HogDescriptor`.

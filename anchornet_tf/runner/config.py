@@ -71,9 +71,7 @@ class Evaluation:
     banks: Path | None = option(
         None, "Folder of <class>.npz banks (RUN/banks), for anchornet-class without a model."
     )
-    trunk: str | None = option(
-        None, "The trunk of hc, see docs/trunks.md; resnet50 by default."
-    )
+    trunk: str | None = option(None, "The trunk of hc, see docs/trunks.md; resnet50 by default.")
     weights: Path | None = option(
         None,
         "Weights of the trunk of hc, taps:... and anchornet-class: a file or folder; by default "

@@ -191,9 +191,7 @@ class Descriptors:
     def _identity_of_trunk(self, feature: str) -> dict:
         """Returns which trunk features depend on, and a digest of its file if it was given."""
         options = self._options(feature)
-        found = {
-            name: repr(options[name]) for name in ("trunk", "weights") if name in options
-        }
+        found = {name: repr(options[name]) for name in ("trunk", "weights") if name in options}
         place = pathlib.Path(str(options.get("weights", "")))
         if "weights" in options and place.exists():
             found["trunk_weights"] = _digest(

@@ -24,7 +24,8 @@ class PCAConfig:
     positions: int = option(60, "Random positions taken from each tap of an image.")
     dimensions: int = option(
         _MOST_DIMENSIONS,
-        f"Components kept of each tap, at most {_MOST_DIMENSIONS}; all where it has fewer channels.",
+        f"Components kept of each tap, at most {_MOST_DIMENSIONS}, and all where it has fewer "
+        "channels.",
     )
     image_size: int = option(224, "Images are squashed to squares of this many pixels per side.")
     batch_size: int = option(16, "Images per pass of the trunk.")

@@ -129,7 +129,9 @@ class Backbone(keras.layers.Layer):
         images = tf.convert_to_tensor(images)
         if self.trunk.multiple > 1 or self.trunk.input_size is not None:
             images = self._resized(images)
-        return tuple(self.network(preprocess(images, self.trunk.preprocessing), training=False))
+        taps = self.network(preprocess(images, self.trunk.preprocessing), training=False)
+        # Keras takes a single output out of its list.
+        return tuple(taps) if isinstance(taps, list | tuple) else (taps,)
 
     def _resized(self, images):
         if images.shape.rank != 4:

@@ -36,7 +36,7 @@ def whole(trunk: TrunkDescription) -> keras.Model:
     if trunk.family == "keras_applications":
         function = getattr(keras.applications, trunk.architecture["function"])
         return function(include_top=False, weights=None)
-    return keras.saving.deserialize_keras_object(trunk.architecture["model"])
+    return keras.models.model_from_json(json.dumps(trunk.architecture["model"]))
 
 
 def tapped(model: keras.Model, layers: Sequence[str], name: str) -> keras.Model:
@@ -77,6 +77,7 @@ def taps_of(
     """
     height, width = input_size or (_MEASURED_SIDE, _MEASURED_SIDE)
     shapes = tapped(model, layers, "measured").compute_output_shape((1, height, width, 3))
+    shapes = shapes if isinstance(shapes, list) else [shapes]
     taps = []
     for layer, shape in zip(layers, shapes, strict=True):
         if len(shape) != 4 or None in shape[1:]:
@@ -110,8 +111,8 @@ def describe(
         )
     input_size = tuple(size) if None not in size else None
     try:
-        architecture = json.loads(json.dumps(keras.saving.serialize_keras_object(model)))
-        keras.saving.deserialize_keras_object(architecture)
+        architecture = json.loads(model.to_json())
+        keras.models.model_from_json(json.dumps(architecture))
     except (TypeError, ValueError) as error:
         raise ValueError(
             "Expected a model that Keras can save: register own layers with "

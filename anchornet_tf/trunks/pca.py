@@ -164,10 +164,10 @@ def of_trunk(trunk: TrunkDescription, digest: Callable[[], str]) -> HypercolumnP
     path = fitted_place(trunk, digest())
     if not path.is_file():
         raise ValueError(
-            f"Expected a PCA of {trunk.name}'s taps; none comes with the package. Fit one first, on "
-            "your images or on drawn ones, which takes minutes: `python -m trainers.fit_pca "
-            f"--trunk={_spelled(trunk)}`, with the --weights that you use. It is found from then "
-            f"on. Received: no file {path}"
+            f"Expected a PCA of the taps of {trunk.name}; none comes with the package. Fit one "
+            "first, on your images or on drawn ones, which takes minutes: `python -m "
+            f"trainers.fit_pca --trunk={_spelled(trunk)}`, with the --weights that you use. It is "
+            f"found from then on. Received: no file {path}"
         )
     return HypercolumnPCA.load(path)
 

@@ -53,10 +53,7 @@ def plain_weights(small: int, large, offset=0.0) -> tf.Tensor:
     weights = tf.zeros((large, small))
     for step in (-1, 0, 1, 2):
         cell = tf.cast(tf.clip_by_value(first + step, 0, small - 1), tf.int32)
-        weights += (
-            _cubic(places - first - step, _PLAIN)[:, tf.newaxis]
-            * tf.one_hot(cell, small)
-        )
+        weights += _cubic(places - first - step, _PLAIN)[:, tf.newaxis] * tf.one_hot(cell, small)
     return weights
 
 

@@ -199,8 +199,8 @@ def _download(trunk: TrunkDescription, network) -> None:
             f"{trunk.name}. Received: weights='{PUBLISHED}'"
         ) from error
     raise pretrained.WeightsUnavailable(
-        f"Expected `weights` of {trunk.name}, which nobody publishes: the path of a file or folder, "
-        f"or None for random ones. Received: weights='{PUBLISHED}'"
+        f"Expected `weights` of {trunk.name}, which nobody publishes: the path of a file or "
+        f"folder, or None for random ones. Received: weights='{PUBLISHED}'"
     )
 
 

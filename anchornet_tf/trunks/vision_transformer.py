@@ -117,9 +117,7 @@ def make(trunk: TrunkDescription) -> VisionTransformer:
     return VisionTransformer(kind(image_shape=(*sides, 3), **options), trunk)
 
 
-def load(
-    network: VisionTransformer, trunk: TrunkDescription, place: str | os.PathLike
-) -> None:
+def load(network: VisionTransformer, trunk: TrunkDescription, place: str | os.PathLike) -> None:
     """Gives a vision transformer the weights of a Hugging Face folder or of a keras-hub preset.
 
     Args:

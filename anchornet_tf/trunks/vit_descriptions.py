@@ -44,8 +44,7 @@ def published_repository(name: str) -> str:
     if name.startswith("dinov3_"):
         letter = name.removeprefix("dinov3_")[0]
         return f"facebook/dinov3-vit{letter}16-pretrain-lvd1689m"
-    size = name.rpartition("_")[2]
-    return f"facebook/dinov2-with-registers-{size}" if "registers" in name else f"facebook/{name}"
+    return f"facebook/{published_name(name).replace('_', '-')}"
 
 
 def describe(

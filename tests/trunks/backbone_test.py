@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
-from anchornet_tf.trunks import backbone, pretrained
+from anchornet_tf.trunks import backbone, pretrained, registry, trunk_weights
 from tests.shared_data import shared_path
 
 
@@ -102,7 +102,7 @@ def test_saves_and_loads_inside_a_keras_model(trunk, tmp_path):
 def test_weights_that_do_not_fit_are_named(trunk):
     before = trunk.network.get_weights()[0]
     with pytest.raises(ValueError, match="conv1_conv/kernel.*Received: None"):
-        backbone.assign_weights(trunk.network, {})
+        trunk_weights.assign(trunk.named_variables(), {})
     np.testing.assert_array_equal(trunk.network.get_weights()[0], before)
 
 
@@ -118,6 +118,7 @@ def test_imagenet_weights_classify_real_images(folder, names):
     paths = sorted(shared_path(f"data/pf-willow/{folder}").glob("*.png"))
     images = [np.asarray(Image.open(path).convert("RGB").resize((224, 224))) for path in paths]
     model = keras.applications.ResNet50(weights=None)
-    backbone.assign_weights(model, pretrained.load_imagenet())
+    variables = trunk_weights.named_variables(registry.find("resnet50"), model)
+    trunk_weights.assign(variables, pretrained.load_imagenet())
     best = np.argmax(model(backbone.preprocess(np.stack(images)), training=False), axis=-1)
     assert sum(int(index) in names for index in best) > len(paths) / 2

@@ -64,7 +64,8 @@ class Stage1Config:
     cache_features: bool = option(
         True,
         "Compute the taps of --views fixed views of each image once and keep them on disk (1.7 MB "
-        "per view of resnet50). With --nocache_features every step augments its images and runs the trunk.",
+        "per view of resnet50). With --nocache_features every step augments its images and runs "
+        "the trunk.",
     )
     views: int = option(2, "Augmented views per image that are cached.")
     images_per_class: int | None = option(

@@ -26,9 +26,9 @@ LATENT_FILTERS = 256
 class Stage2Config:
     """Stage 2: banks of all classes joined by the class-agnostic layer.
 
-    `banks` are folders of stage 1 runs; the trunk is theirs. The weights of the losses are those of the normalised
-    losses; `lower_rate` multiplies the learning rate of everything below the autoencoder (paper
-    section 4).
+    `banks` are folders of stage 1 runs; the trunk is theirs. The weights of the losses are those of
+    the normalised losses; `lower_rate` multiplies the learning rate of everything below the
+    autoencoder (paper section 4).
 
     A model among `banks` gets the classes of the others without a gradient step. Then only `data`,
     `weights`, `image_size`, `added_filters`, `batch_size`, `calibration_images`,
