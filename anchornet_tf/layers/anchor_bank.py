@@ -13,7 +13,7 @@ VARIANCE_FLOOR = 1e-6  # Of responses: a filter that never varies stays finite w
 class AnchorBank(keras.layers.Layer):
     """3x3 filters that each learn to fire on one place of one object class.
 
-    The filters work on the hypercolumn, the stack of three taps of the trunk. Projection,
+    The filters work on the hypercolumn, the stack of the taps of the trunk. Projection,
     upsampling and convolution are all linear, so the layer takes the taps at their own sizes,
     filters the coarse ones where they are small and upsamples the responses: the same numbers with
     a third of the work.
@@ -26,7 +26,7 @@ class AnchorBank(keras.layers.Layer):
         momentum: float. Of the running mean and deviation.
         kernel_initializer: of the filters.
 
-    Input shape: three taps `(batch, h, w, dimensions)`, projected and normalised, finest first.
+    Input shape: the taps `(batch, h, w, dimensions)`, projected and normalised, finest first.
     Output shape: `(batch, height, width, num_filters)` on the grid of the finest tap.
 
     Example:

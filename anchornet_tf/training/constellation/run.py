@@ -53,7 +53,7 @@ def train(
         report.print_summary(summary, folder.path, config)
         return summary
     print("\n".join(_overview(config, source, drawn, workdir)), flush=True)
-    backbone = backbone or Backbone(config.weights)
+    backbone = backbone or Backbone(weights=config.weights)
     digest = backbone.digest()
     config_file.save(config, folder.path)
     peaks = locate.peak_function(backbone)
