@@ -83,7 +83,8 @@ def fit_pca(
     images = TapsOfImages(config)
     chunks = [tuple(chunk.tolist()) for chunk in images.chunks()]
     moments = _combined(chunks, TapVectors(config), output, arguments, workers)
-    taps = tuple(moments[depth].fit(config.dimensions) for depth in sorted(moments))
+    in_order = (moments[depth] for depth in sorted(moments))
+    taps = tuple(moment.fit(min(config.dimensions, moment.channels)) for moment in in_order)
     return images.projections(taps)
 
 
