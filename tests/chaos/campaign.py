@@ -131,4 +131,4 @@ class Campaign:
         if left:
             self.found(f"{case.name}, {about}: half-written files remain: {', '.join(left[:3])}")
         if len(self.findings) == known:
-            shutil.rmtree(place)
+            shutil.rmtree(place, ignore_errors=True)

@@ -35,7 +35,8 @@ def stop_often(campaign: Campaign, case: Case, name: str, times: int) -> None:
         run = campaign.start(case, place, strike=strike)
         if strike is None:
             time.sleep(wait)
-            run.signal(number)
+            # Ctrl-C reaches all processes of a terminal.
+            (run.signal_all if name == "SIGINT" else run.signal)(number)
         ended = run.wait()
         stopped += ended.code != 0
         campaign.check_stopped(case, run, ended)

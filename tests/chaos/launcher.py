@@ -75,6 +75,10 @@ class Run:
         """Sends a signal, unless the run has ended."""
         os.kill(self.pid, number)
 
+    def signal_all(self, number: int) -> None:
+        """Sends a signal to the run and to all processes that it has started."""
+        os.killpg(self.pid, number)
+
     def wait(self, limit: float = 240.0) -> Ended:
         """Waits for the end; a run that takes longer than `limit` seconds is killed and says so."""
         end = time.monotonic() + limit
