@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import tempfile
 from collections.abc import Callable, Sequence
 
 import tensorflow as tf
@@ -12,6 +11,7 @@ from absl import logging
 from anchornet_tf.models import presets
 from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.utils import files
+from anchornet_tf.utils.unfinished import ScratchFolder
 from export import model_card
 from export.servable import Servable
 
@@ -52,8 +52,8 @@ def save(
     weights = {**_DEFAULT_WEIGHTS, **_recorded_weights(record), **(weights or {})}
     servable = Servable(model, **weights, matcher=matcher, look_twice=look_twice)
     settings = {"matcher": matcher, "look_twice": look_twice, **weights, "record": record or {}}
-    with tempfile.TemporaryDirectory() as folder:
-        assets = model_card.write_assets(pathlib.Path(folder), model, settings, card)
+    with ScratchFolder("anchornet-assets") as folder:
+        assets = model_card.write_assets(folder, model, settings, card)
         for name, path in assets.items():
             setattr(servable, name, tf.saved_model.Asset(path))
         return write_version(pathlib.Path(output), lambda path: _save_quietly(servable, str(path)))

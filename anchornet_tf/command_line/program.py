@@ -1,16 +1,20 @@
 """Runs a program: flags, one line for what the user can mend, a traceback for anything else."""
 
+import contextlib
 import os
 import re
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 
 from absl import app, flags, logging
 
 from anchornet_tf.command_line import start
 
-# What shells expect of a program that was stopped by Ctrl-C.
+# What shells expect of a program that was stopped by a signal: by Ctrl-C (SIGINT), by SIGTERM.
 _INTERRUPTED = 130
+_TERMINATED = 143
 
 
 # For `interrupted`, in programs that keep checkpoints.
@@ -33,7 +37,7 @@ def run(
         main: function of the arguments that are left when the flags are parsed; the first is the
             program's name.
         mendable: further exceptions that the user can mend.
-        interrupted: str, what to say after Ctrl-C.
+        interrupted: str, what to say after Ctrl-C, or SIGTERM, which clusters send.
 
     Example:
 
@@ -74,14 +78,36 @@ def _call(main, argv, mendable, interrupted) -> None:
     if not flags.FLAGS["verbosity"].present:
         logging.set_verbosity(logging.WARNING)
     try:
-        main(argv)
-    except KeyboardInterrupt:
+        with _termination():
+            main(argv)
+    except KeyboardInterrupt as stop:
         print(f"\n{interrupted}", file=sys.stderr)
-        sys.exit(_INTERRUPTED)
+        sys.exit(_TERMINATED if isinstance(stop, _Terminated) else _INTERRUPTED)
     except Exception as error:
         if logging.level_debug() or not isinstance(error, (*_mendable(), *mendable)):
             raise
         _fail(_message(error))
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM came. Whatever cleans up after Ctrl-C does so after this."""
+
+
+@contextlib.contextmanager
+def _termination() -> Iterator[None]:
+    """Lets SIGTERM end the block as Ctrl-C does, rather than the process on the spot."""
+
+    def stop(*_):
+        raise _Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _mendable() -> tuple[type[Exception], ...]:

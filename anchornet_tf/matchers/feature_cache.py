@@ -4,13 +4,13 @@ import collections
 import dataclasses
 import itertools
 import pathlib
-import tempfile
 from collections.abc import Callable, Hashable, Iterable
 
 import numpy as np
 
 from anchornet_tf.features.feature_map import FeatureMap
 from anchornet_tf.utils.array_archive import open_archive
+from anchornet_tf.utils.unfinished import ScratchFolder
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ class FeatureCache:
         self._files: dict[Hashable, _OnDisk] = {}
         # File names are never reused: a file may outlive entries that were dropped after it.
         self._numbers = itertools.count()
-        self._folder = tempfile.TemporaryDirectory(prefix="anchornet-features-")
+        self._folder = ScratchFolder("anchornet-features")
 
     def __enter__(self) -> "FeatureCache":
         return self
@@ -150,5 +150,5 @@ class FeatureCache:
             oldest, evicted = self._memory.popitem(last=False)
             self._bytes -= evicted.num_bytes
             if oldest not in self._files:
-                path = pathlib.Path(self._folder.name) / f"{next(self._numbers)}.npz"
+                path = self._folder.path / f"{next(self._numbers)}.npz"
                 self._files[oldest] = evicted.to_file(path)

@@ -15,6 +15,7 @@ from anchornet_tf.matchers.confidence import Confidence, confidence_of
 from anchornet_tf.matchers.feature_cache import FeatureCache
 from anchornet_tf.matchers.flow import Flow
 from anchornet_tf.matchers.registry import MATCHERS, PairMatcher
+from anchornet_tf.utils.forked import check_not_forked
 from anchornet_tf.utils.image_io import ScaledImage, read_scaled
 from anchornet_tf.utils.named_options import split_options
 
@@ -123,7 +124,9 @@ class Matcher:
         Raises:
             FileNotFoundError: If an image is a path that does not exist.
             ValueError: If an image cannot be read or has too many pixels.
+            RuntimeError: In a process that was forked after TensorFlow had been used.
         """
+        check_not_forked()
         first, second = self._read(image_a), self._read(image_b)
         source, target = self.descriptor([first.pixels, second.pixels])
         return self.match_maps([source], [target], [first], [second])[0]
@@ -198,6 +201,7 @@ class Matcher:
         if getattr(images, "ndim", 4) < 4:
             shape = np.shape(images)
             raise ValueError(f"Expected a list of images. Received: an array of shape {shape}")
+        check_not_forked()
         images = [self._read(image) for image in images]
         maps = self.descriptor([image.pixels for image in images])
         return [

@@ -49,7 +49,8 @@ def evaluate(evaluation: Evaluation, progress: bool = True) -> results.Results:
         benchmark, evaluation.num_resamples, evaluation.seed, evaluation.resampled
     )
     output = files.make_folder(evaluation.output_folder)
-    with files.locked(output / "evaluation"):
+    waiting = f"Another process works in {output}; waiting until it has ended."
+    with files.locked(output / "evaluation", waiting):
         grid = Grid(
             benchmark,
             Descriptors(

@@ -7,6 +7,8 @@ import dataclasses
 import multiprocessing
 import os
 import pathlib
+import signal
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -350,8 +352,23 @@ def _processes(workers: int):
         return
     # Forked processes would inherit TensorFlow's threads and locks, and hang.
     context = multiprocessing.get_context("spawn")
-    pool = concurrent.futures.ProcessPoolExecutor(workers, mp_context=context)
+    pool = concurrent.futures.ProcessPoolExecutor(
+        workers, mp_context=context, initializer=_follow_parent
+    )
     try:
         yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _follow_parent() -> None:
+    """Makes this process end with the one that started it, even if that one is killed."""
+    # Ctrl-C reaches all processes of a terminal; the first one sees to it that the others end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def watch():
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -3,7 +3,6 @@
 import io
 import pathlib
 import re
-import tempfile
 import zipfile
 
 from anchornet_tf.annotations.formats import FORMATS, read_annotations
@@ -12,6 +11,7 @@ from anchornet_tf.studio.marks import to_marks
 from anchornet_tf.studio.refusals import Refusal, expected
 from anchornet_tf.tasks.frames import ImageFiles
 from anchornet_tf.tasks.reference_images import ImageFinder
+from anchornet_tf.utils.unfinished import ScratchFolder
 
 _MOST_FILES = 5000
 _MOST_BYTES = 256 * 2**20
@@ -33,8 +33,7 @@ def imported(name: str, content: bytes, library: Library) -> dict:
     Raises:
         Refusal: If the file is malformed.
     """
-    with tempfile.TemporaryDirectory(prefix="anchornet-import-") as temporary:
-        folder = pathlib.Path(temporary)
+    with ScratchFolder("anchornet-import") as folder:
         if content[:2] == b"PK":
             path = _unpacked(content, folder / "labelme")
         else:

@@ -9,7 +9,6 @@ import hashlib
 import os
 import pathlib
 import re
-import tempfile
 import threading
 from collections.abc import Sequence
 
@@ -20,6 +19,7 @@ from anchornet_tf.studio.refusals import Refusal, expected
 from anchornet_tf.tasks.frames import open_images
 from anchornet_tf.utils.image_formats import read_header
 from anchornet_tf.utils.image_io import ScaledImage, check_pixels, read_scaled
+from anchornet_tf.utils.unfinished import ScratchFolder
 
 FOLDER, UPLOAD, EXAMPLE = "folder", "upload", "example"
 # Of all uploads together, in multiples of the largest one.
@@ -92,7 +92,7 @@ class Library:
         memory: int = 128 * 2**20,
     ):
         self.max_images, self.max_upload, self.max_pixels = max_images, max_upload, max_pixels
-        self._temporary = tempfile.TemporaryDirectory(prefix="anchornet-studio-")
+        self._temporary = ScratchFolder("anchornet-studio")
         self._entries: dict[str, Entry] = {}
         self._decoded = ByteCache(memory)
         self._lock = threading.Lock()
@@ -166,7 +166,7 @@ class Library:
                 if entry.key == f"upload:{digest}":
                     return entry, False
             self._check_room(len(content))
-        path = pathlib.Path(self._temporary.name) / digest
+        path = self._temporary.path / digest
         path.write_bytes(content)
         entry = self._looked_at(
             Entry("", _clean(name), UPLOAD, path, os.path.realpath(path), key=f"upload:{digest}")
@@ -236,7 +236,7 @@ class Library:
 
         for name in ("bird", "cow", "bicycle"):
             for number in range(4):
-                path = pathlib.Path(self._temporary.name) / f"{name}-{number + 1}.png"
+                path = self._temporary.path / f"{name}-{number + 1}.png"
                 PIL.Image.fromarray(parts_world.draw(name, number).image).save(path)
                 entry = Entry("", path.name, EXAMPLE, path, os.path.realpath(path))
                 self._added(self._looked_at(entry))

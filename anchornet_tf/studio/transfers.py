@@ -4,7 +4,6 @@ import dataclasses
 import hashlib
 import json
 import pathlib
-import tempfile
 from collections.abc import Iterator, Sequence
 
 from anchornet_tf.annotations.formats import read_annotations, write_annotations
@@ -22,6 +21,7 @@ from anchornet_tf.tasks.frames import ImageFiles
 from anchornet_tf.tasks.reference_images import ImageFinder, Listed
 from anchornet_tf.tasks.references import Reference
 from anchornet_tf.tasks.results import from_notes, to_notes
+from anchornet_tf.utils.unfinished import ScratchFolder
 
 # What a record takes beside its text, about.
 _KEY_BYTES = 1024
@@ -193,8 +193,7 @@ class Transfers:
         Raises:
             Refusal: If the format has no room for something.
         """
-        with tempfile.TemporaryDirectory(prefix="anchornet-export-") as temporary:
-            folder = pathlib.Path(temporary)
+        with ScratchFolder("anchornet-export") as folder:
             try:
                 given = self._reread(folder, request.marked, format)
                 # Images are named as if they lay beside the file.

@@ -16,7 +16,7 @@ from anchornet_tf.tasks.aligned import AlignedImages
 from anchornet_tf.tasks.common_frame import SEEN_SIDE, CommonFrame
 from anchornet_tf.tasks.flow_web.settings import FlowWebSettings
 from anchornet_tf.tasks.frames import ImageSequence, open_images
-from anchornet_tf.utils.files import atomic_file, make_folder
+from anchornet_tf.utils.files import atomic_file, locked, make_folder
 from anchornet_tf.utils.image_io import read_scaled
 
 
@@ -66,6 +66,13 @@ def run(config: AlignConfig, progress: bool = True) -> AlignResult:
     frame = CommonFrame.of(images, config.max_side)
     folder = make_folder(config.output)
     settings = FlowWebSettings(iterations=config.iterations, seed=config.seed)
+    waiting = f"Another process works in {folder}; waiting until it has ended."
+    with locked(folder / "work", waiting):
+        return _align(config, folder, frame, names, stamps, skipped, onto, settings, progress)
+
+
+def _align(config, folder, frame, names, stamps, skipped, onto, settings, progress) -> AlignResult:
+    """Aligns the images, and writes everything."""
     store = _store(config, folder, frame, names, stamps, settings)
     options = {"confidence": None} | config.matcher_options()
     matcher = Matcher(config.features, config.matcher, **options)

@@ -28,6 +28,7 @@ from anchornet_tf.tasks.layout import layout_of
 from anchornet_tf.tasks.reference_images import ImageFinder, Listed, load_references
 from anchornet_tf.tasks.results import to_notes
 from anchornet_tf.tasks.transfer_config import TransferConfig
+from anchornet_tf.utils.files import locked
 from anchornet_tf.utils.image_io import ScaledImage
 from anchornet_tf.utils.journal import Journal
 
@@ -73,6 +74,17 @@ def run(config: TransferConfig, progress: bool = True) -> TransferResult:
     listed = Listed(annotations, ImageFinder(folders, images), images, output)
     matcher = Matcher(config.features, config.matcher, **config.matcher_options())
     carrier = Carrier(references, matcher, config.references_per_image, config.mirror)
+    # Hidden: it stays, as a lock must, beside what people look at.
+    waiting = f"Another process writes {output}; waiting until it has ended."
+    with locked(output.with_name(f".{output.name}"), waiting):
+        return _carry(config, images, annotations, references, listed, carrier, progress)
+
+
+def _carry(
+    config: TransferConfig, images, annotations, references, listed, carrier, progress
+) -> TransferResult:
+    """Carries annotations to the images that lack them, and writes everything."""
+    output = config.output_path(annotations.format)
     names = {reference.annotations.name for reference in references}
     journal = _journal(output, config, references)
     _forget_changed(journal, images)

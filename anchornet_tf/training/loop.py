@@ -68,8 +68,10 @@ def run(
             )
             _summarise(writer, number, parts)
             if number % checkpoint_every == 0 or number == steps:
-                folder.save(number, variables)
+                # Rows of steps after the checkpoint are dropped when a run goes on; rows that were
+                # never logged would be missing for good.
                 folder.log(rows)
+                folder.save(number, variables)
                 rows = []
                 _summarise_images(writer, number, images)
     return start

@@ -6,22 +6,23 @@ import io
 import json
 import os
 import pathlib
-import zipfile
+import sys
 from collections.abc import Iterator
 
 import numpy as np
 
+from anchornet_tf.training import checkpoint
 from anchornet_tf.utils import files
-from anchornet_tf.utils.array_archive import open_archive
 
-_CHECKPOINT = "checkpoint.npz"
 _METRICS = "metrics.csv"
 _SUMMARY = "summary.json"
-_STEP = "__step__"
 
 
 class RunFolder:
     """Keeps a run's state so that it survives `kill -9` at any moment.
+
+    There are two checkpoints, the last one and the one before. Each holds a checksum of itself;
+    where the last one is damaged, the run goes on from the one before.
 
     Args:
         folder: of the run; made when missing.
@@ -34,38 +35,51 @@ class RunFolder:
         if writes and not os.access(self.path, os.W_OK):
             raise OSError(f"Expected a folder that can be written to. Received: {self.path}")
 
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Waits, and says so, while another process works in this folder; then keeps others out."""
+        if not self.writes:
+            yield
+            return
+        waiting = f"Another process works in {self.path}; waiting until it has ended."
+        with files.locked(self.path / "run", waiting):
+            yield
+
     def save(self, step: int, variables: dict) -> None:
-        """Writes a checkpoint of named variables after `step` steps, in place of the last."""
+        """Writes a checkpoint of named variables after `step` steps; the last one is kept too."""
         if not self.writes:
             return
-        arrays = {name: np.asarray(variable) for name, variable in variables.items()}
-        with files.atomic_file(self.path / _CHECKPOINT) as temporary:
-            np.savez(temporary, **{_STEP: np.int64(step)}, **arrays)
+        checkpoint.write(self.path, step, {name: np.asarray(v) for name, v in variables.items()})
 
     def has_checkpoint(self) -> bool:
         """Tells whether there is something to go on from."""
-        return (self.path / _CHECKPOINT).exists()
+        return checkpoint.exists(self.path)
 
     def restore(self, variables: dict) -> int:
         """Loads the checkpoint into named variables; returns its step, 0 where there is none.
 
+        A damaged checkpoint is removed if the one before is whole, which is loaded in its place.
+
         Raises:
-            ValueError: where the checkpoint is damaged or is that of other variables.
+            ValueError: where all checkpoints are damaged or are those of other variables.
         """
-        if not self.has_checkpoint():
+        found = checkpoint.read_newest(self.path)
+        if found is None:
             return 0
-        path = self.path / _CHECKPOINT
-        with _reading(path) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-            step = int(arrays.pop(_STEP))
+        if found.damage:
+            print(f"{found.damage}. Going on from the one before.", file=sys.stderr, flush=True)
+            if self.writes:
+                # It must not take the place of the whole one when the next is written.
+                checkpoint.forget_last(self.path)
         shapes = {name: tuple(variable.shape) for name, variable in variables.items()}
-        if shapes != {name: array.shape for name, array in arrays.items()}:
+        if shapes != {name: array.shape for name, array in found.arrays.items()}:
             raise ValueError(
-                f"Expected a checkpoint of this model; remove it to start over. Received: {path}"
+                "Expected a checkpoint of this model; remove it to start over. "
+                f"Received: {found.path}"
             )
         for name, variable in variables.items():
-            variable.assign(arrays[name])
-        return step
+            variable.assign(found.arrays[name])
+        return found.step
 
     def log(self, rows: list[dict]) -> None:
         """Appends rows to the log of losses."""
@@ -141,24 +155,9 @@ def check_not_further(folder: str | os.PathLike, steps: int) -> None:
     Raises:
         ValueError: where the run is further, or its checkpoint is damaged.
     """
-    path = pathlib.Path(folder) / _CHECKPOINT
-    if not path.exists():
-        return
-    with _reading(path) as archive:
-        reached = int(archive[_STEP])
-    if reached > steps:
+    found = checkpoint.read_newest(pathlib.Path(folder))
+    if found is not None and found.step > steps:
         raise ValueError(
-            f"Expected at least {reached} steps, since the run in this folder is at step "
-            f"{reached}; nothing was changed. Received: {steps} steps for {folder}"
+            f"Expected at least {found.step} steps, since the run in this folder is at step "
+            f"{found.step}; nothing was changed. Received: {steps} steps for {folder}"
         )
-
-
-@contextlib.contextmanager
-def _reading(path: pathlib.Path) -> Iterator[np.lib.npyio.NpzFile]:
-    try:
-        with open_archive(path) as archive:
-            yield archive
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise ValueError(
-            f"Expected a whole checkpoint ({error}); remove it to start over. Received: {path}"
-        ) from error

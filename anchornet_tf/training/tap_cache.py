@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+import math
 import os
 import pathlib
 import shutil
+import sys
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -15,6 +17,8 @@ from anchornet_tf.trunks.description import TrunkDescription
 from anchornet_tf.trunks.pca import DIMENSIONS
 from anchornet_tf.utils import files
 from anchornet_tf.utils.safe_names import safe_name
+
+_DONE = "done"
 
 
 def tap_shapes(
@@ -66,25 +70,43 @@ class TapCache:
         self.num_rows = num_rows
         trunk = trunk or registry.find(registry.DEFAULT)
         self.shapes = tap_shapes(image_size, dimensions, trunk)
+        layout = {
+            safe_name(name): (np.dtype(np.float16), (num_rows, *shape))
+            for name, shape in zip(trunk.tap_names, self.shapes, strict=True)
+        } | {_DONE: (np.dtype(np.uint8), (num_rows,))}
         with files.locked(self.folder / "tap_cache"):
-            self._taps = [
-                self._open(safe_name(name), np.float16, (num_rows, *shape))
-                for name, shape in zip(trunk.tap_names, self.shapes, strict=True)
-            ]
-            self._done = self._open("done", np.uint8, (num_rows,))
+            self._make_whole(layout)
+            opened = {
+                name: np.memmap(self._path(name, dtype), dtype, "r+", shape=shape)
+                for name, (dtype, shape) in layout.items()
+            }
+        self._done = opened.pop(_DONE)
+        self._taps = list(opened.values())
 
-    def _open(self, name: str, dtype, shape) -> np.memmap:
-        path = self.folder / f"{name}.{np.dtype(dtype).name}"
-        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        if not path.exists():
-            with open(path, "wb") as handle:
-                handle.truncate(size)
-        if path.stat().st_size != size:
-            raise ValueError(
-                f"Expected a cache file of {size} bytes; remove the folder to start over. "
-                f"Received: {path} of {path.stat().st_size} bytes"
+    def _path(self, name: str, dtype: np.dtype) -> pathlib.Path:
+        return self.folder / f"{name}.{dtype.name}"
+
+    def _make_whole(self, layout) -> None:
+        """Makes the files where they are missing; begins anew where one was cut short."""
+        sizes = {
+            self._path(name, dtype): math.prod(shape) * dtype.itemsize
+            for name, (dtype, shape) in layout.items()
+        }
+        wrong = [path for path in sizes if path.exists() and path.stat().st_size != sizes[path]]
+        missing = [path for path in sizes if not path.exists()]
+        if wrong:
+            print(
+                f"Computing taps anew: {wrong[0]} has {wrong[0].stat().st_size} bytes, not "
+                f"{sizes[wrong[0]]}.",
+                file=sys.stderr,
             )
-        return np.memmap(path, dtype, "r+", shape=shape)
+        if wrong or missing:
+            # Removed rather than changed: another process may still read them.
+            for path in sizes:
+                path.unlink(missing_ok=True)
+            for path, size in sizes.items():
+                with open(path, "wb") as handle:
+                    handle.truncate(size)
 
     @property
     def bytes_per_row(self) -> int:
@@ -116,6 +138,7 @@ class TapCache:
             with tqdm(total=len(missing), desc="Caching taps", unit=" images") as bar:
                 for some, taps in compute(missing):
                     for stored, tap in zip(self._taps, taps, strict=True):
+                        _reserve(stored, some)
                         stored[some] = tap
                     self._done[some] = 1
                     bar.update(len(some))
@@ -138,6 +161,16 @@ class TapCache:
                 f"Expected rows that were computed. Received: {self.missing(rows)[:5]}"
             )
         return tuple(np.asarray(stored[rows]) for stored in self._taps)
+
+
+def _reserve(stored: np.memmap, rows: np.ndarray) -> None:
+    """Asks the disk for the room of rows; writing to a full one would end the process at once."""
+    if not hasattr(os, "posix_fallocate"):
+        return
+    size = stored[0].nbytes
+    with open(stored.filename, "r+b") as file:
+        for row in rows:
+            os.posix_fallocate(file.fileno(), int(row) * size, size)
 
 
 def default_folder() -> pathlib.Path:

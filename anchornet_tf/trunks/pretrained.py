@@ -12,7 +12,6 @@ import pathlib
 import re
 import subprocess
 import tarfile
-import tempfile
 import urllib.error
 import urllib.request
 import zipfile
@@ -24,6 +23,7 @@ from tqdm import tqdm
 
 from anchornet_tf.utils import files, npm
 from anchornet_tf.utils.array_archive import open_archive
+from anchornet_tf.utils.unfinished import unfinished_folder
 
 CACHE_NAME = "resnet50_imagenet.npz"
 
@@ -150,8 +150,8 @@ def _fetch(path: pathlib.Path) -> Weights:
         logging.info("Fetching ResNet50's ImageNet weights from %s.", name)
         try:
             # Beside the cache, because /tmp is often a small disk.
-            with tempfile.TemporaryDirectory(prefix=".fetch-", dir=path.parent) as folder:
-                return fetch(pathlib.Path(folder))
+            with unfinished_folder(path.parent, "fetch") as folder:
+                return fetch(folder)
         except (
             OSError,
             ValueError,

@@ -7,7 +7,9 @@ checked before memory is asked for.
 import contextlib
 import math
 import os
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -16,6 +18,21 @@ import numpy as np
 # The trunk with everything else in it takes a fortieth of this.
 MOST_BYTES = 2**32
 _ENDING = ".npy"
+# What reading a damaged or foreign archive may raise, in `open_archive` or when an array is taken.
+DAMAGE = (
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 @contextlib.contextmanager

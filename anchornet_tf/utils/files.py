@@ -4,11 +4,15 @@ import contextlib
 import hashlib
 import os
 import pathlib
-import shutil
-import tempfile
+import sys
 from collections.abc import Iterator
 
+from anchornet_tf.utils.unfinished import unfinished_file, unfinished_folder
+
 CACHE_VARIABLE = "ANCHORNET_CACHE"
+# The system has no way to read it but to change it, which other threads would notice.
+_UMASK = os.umask(0o077)
+os.umask(_UMASK)
 
 
 def cache_folder() -> pathlib.Path:
@@ -39,23 +43,16 @@ def atomic_file(path: str | os.PathLike) -> Iterator[pathlib.Path]:
     """Yields a temporary path in the same folder that becomes `path` when the block succeeds.
 
     A reader sees the old file or the new one, never a part of one. A failed block leaves nothing
-    behind.
+    behind. What a killed process left in the folder is cleared away by the next one.
     """
     path = pathlib.Path(path)
     make_folder(path.parent)
     # The suffix is kept, because NumPy, Pillow and matplotlib choose the format by it.
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    temporary = pathlib.Path(name)
-    try:
+    with unfinished_file(path.parent, path.stem, path.suffix) as temporary:
         yield temporary
-        # mkstemp makes files private; a published file gets the mode that `open` would have given.
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
+        # A temporary file is private; a published one gets the mode that `open` would have given.
+        temporary.chmod(0o666 & ~_UMASK)
         os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -67,27 +64,26 @@ def atomic_folder(path: str | os.PathLike) -> Iterator[pathlib.Path]:
     """
     path = pathlib.Path(path)
     make_folder(path.parent)
-    temporary = pathlib.Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
-    try:
+    with unfinished_folder(path.parent, path.name) as temporary:
         yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o777 & ~umask)
+        temporary.chmod(0o777 & ~_UMASK)
         try:
             os.rename(temporary, path)
         except OSError as error:
             raise FileExistsError(
                 f"Expected a folder that does not exist yet. Received: {path}"
             ) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 @contextlib.contextmanager
-def locked(path: str | os.PathLike) -> Iterator[None]:
+def locked(path: str | os.PathLike, waiting: str = "") -> Iterator[None]:
     """Holds an exclusive lock on `path` + ".lock", so that only one process does the work.
 
     The system releases the lock when the process ends, even if it is killed.
+
+    Args:
+        path: What is worked on.
+        waiting: What to say, on the standard error, where another process has to be waited for.
     """
     path = pathlib.Path(path)
     make_folder(path.parent)
@@ -97,7 +93,12 @@ def locked(path: str | os.PathLike) -> Iterator[None]:
         except ImportError:  # Windows has no such lock; renaming still keeps files complete.
             yield
             return
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if waiting:
+                print(waiting, file=sys.stderr, flush=True)
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
 

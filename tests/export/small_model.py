@@ -12,7 +12,8 @@ from anchornet_tf.trunks.backbone import TAP_CHANNELS, TAP_LAYERS, TAP_STRIDES
 CLASSES = ("bird", "cow", "car")
 
 
-def _small_trunk(**_) -> keras.Model:
+def small_trunk(**_) -> keras.Model:
+    """Returns what stands in for ResNet50: a convolution of single pixels per tap."""
     inputs = keras.Input((None, None, 3))
     outputs, stride_so_far, last = [], 1, inputs
     for name, channels, stride in zip(TAP_LAYERS, TAP_CHANNELS, TAP_STRIDES, strict=True):
@@ -26,7 +27,7 @@ def _small_trunk(**_) -> keras.Model:
 def make(image_size=(64, 96), latent_filters: int = 8) -> AnchorNet:
     """Makes a model with seeded random weights, in which no statistic has its initial value."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(keras.applications, "ResNet50", _small_trunk)
+        patch.setattr(keras.applications, "ResNet50", small_trunk)
         keras.utils.set_random_seed(1)
         model = AnchorNet(
             CLASSES,

@@ -37,7 +37,7 @@ def test_each_image_is_described_once_whatever_the_limit(memory_limit):
             assert (entry.features.values == key).all() and (entry.image == key).all()
             assert cache._bytes <= max(memory_limit, entry.num_bytes)
             assert cache._bytes == sum(each.num_bytes for each in cache._memory.values())
-        folder = pathlib.Path(cache._folder.name)
+        folder = cache._folder.path
         assert not cache._memory and not list(folder.iterdir())
     assert not folder.exists()
     assert set(counter.reads.values()) == {1}
@@ -79,7 +79,7 @@ def test_no_pickle_is_written():
     counter = _Counter()
     with FeatureCache(counter.read, counter.describe, [1, 2, 3, 1, 2, 3], 0) as cache:
         cache.take(1)
-        written = list(pathlib.Path(cache._folder.name).iterdir())
+        written = list(cache._folder.path.iterdir())
         assert written
         for path in written:
             with np.load(path, allow_pickle=False) as archive:

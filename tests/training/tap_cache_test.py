@@ -1,6 +1,8 @@
 """The cache of taps: rows are computed once and kept; a full disk is an error beforehand."""
 
 import collections
+import errno
+import os
 
 import numpy as np
 import pytest
@@ -58,10 +60,32 @@ def test_a_full_disk_is_an_error_before_anything_is_written(tmp_path, monkeypatc
         cache.fill(np.arange(4), lambda rows: iter(()))
 
 
-def test_a_file_of_another_size_is_refused(tmp_path):
-    tap_cache.TapCache(tmp_path, 10, 32)
-    with pytest.raises(ValueError, match="remove the folder"):
-        tap_cache.TapCache(tmp_path, 11, 32)
+@pytest.mark.parametrize("name", ["res2c.float16", "res5c.float16", "done.uint8"])
+def test_a_file_that_was_cut_short_is_computed_anew(name, tmp_path, capsys):
+    cache = tap_cache.TapCache(tmp_path, 10, 32)
+    cache.fill(np.arange(10), lambda rows: [(rows, _taps(rows))])
+    size = (tmp_path / name).stat().st_size
+    os.truncate(tmp_path / name, size // 2)
+    again = tap_cache.TapCache(tmp_path, 10, 32)
+    assert f"{name} has {size // 2} bytes, not {size}" in capsys.readouterr().err
+    assert len(again.missing(np.arange(10))) == 10
+
+
+def test_a_file_that_a_killed_process_left_empty_is_made_again(tmp_path):
+    (tmp_path / "res2c.float16").write_bytes(b"")
+    cache = tap_cache.TapCache(tmp_path, 10, 32)
+    assert len(cache.missing(np.arange(10))) == 10
+
+
+def test_a_disk_that_fills_up_meanwhile_is_an_error(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tap_cache.os, "posix_fallocate", full)
+    cache = tap_cache.TapCache(tmp_path, 10, 32)
+    with pytest.raises(OSError, match="No space left"):
+        cache.fill(np.arange(2), lambda rows: [(rows, _taps(rows))])
+    assert len(cache.missing(np.arange(2))) == 2
 
 
 def test_key_changes_with_everything():

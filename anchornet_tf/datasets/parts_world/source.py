@@ -3,7 +3,6 @@
 import contextlib
 import os
 import pathlib
-import tempfile
 from collections.abc import Iterator
 
 import tqdm
@@ -11,6 +10,7 @@ from absl import logging
 
 from anchornet_tf.datasets.parts_world.layout import LABELS, SIZES, VERSION, members
 from anchornet_tf.utils import files
+from anchornet_tf.utils.unfinished import unfinished_folder
 
 NAME = "parts_world"
 
@@ -114,8 +114,8 @@ def prepare(data_dir: str | os.PathLike | None = None) -> pathlib.Path:
         return folder
     with files.locked(folder):
         if not folder.is_dir():
-            with tempfile.TemporaryDirectory(prefix=f".{VERSION}-", dir=folder.parent) as scratch:
-                os.rename(_build(scratch), folder)
+            with unfinished_folder(folder.parent, VERSION) as scratch:
+                os.rename(_build(str(scratch)), folder)
     return folder
 
 

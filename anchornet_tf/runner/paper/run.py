@@ -53,7 +53,8 @@ def reproduce(run: PaperRun, progress: bool = True) -> list[MeasuredTable]:
     keys = [key for number in run.numbers for key in tables[number].rows]
     rows = methods.chosen(keys, run.rows)
     output = files.make_folder(run.output_folder)
-    with files.locked(output / "paper"):
+    waiting = f"Another process works in {output}; waiting until it has ended."
+    with files.locked(output / "paper", waiting):
         parts = [
             _part(name, [n for n in run.numbers if SET_OF_TABLE[n] == name], rows, run)
             for name in dict.fromkeys(SET_OF_TABLE[number] for number in run.numbers)

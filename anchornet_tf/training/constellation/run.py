@@ -48,10 +48,16 @@ def train(
     drawn = class_images(config, source)
     config_file.check_same(config, workdir)
     folder = RunFolder(workdir)
-    summary = folder.finished_summary(0)
-    if summary is not None:
-        report.print_summary(summary, folder.path, config)
-        return summary
+    with folder.alone():
+        summary = folder.finished_summary(0)
+        if summary is not None:
+            report.print_summary(summary, folder.path, config)
+            return summary
+        return _find(config, folder, source, drawn, backbone, workdir)
+
+
+def _find(config, folder, source, drawn, backbone, workdir) -> dict:
+    """Finds the channels of all classes and reports."""
     print("\n".join(_overview(config, source, drawn, workdir)), flush=True)
     backbone = backbone or Backbone(weights=config.weights)
     digest = backbone.digest()

@@ -60,32 +60,48 @@ def train(
         heldout_fraction=config.heldout_fraction,
         seed=config.seed,
     )
-    source, held_out = splits.train, splits.held_out
+    source = splits.train
     config = config.of_data(source.images_per_class())
-    columns = source.require_classes(config.classes)
-    config_file.check_same(config, workdir)
-    check_not_further(workdir, config.steps)
+    source.require_classes(config.classes)
+    _check_folder(config, workdir)
     projections = pca.HypercolumnPCA.load(config.pca) if config.pca else None
-    chief = strategies.is_chief(where)
-    if not dry_run:
-        folder = RunFolder(workdir, writes=chief)
+
+    def prepare():
+        with where.scope():
+            backbone = Backbone(config.trunk, config.weights)
+            fitted = projections or pca.of_trunk(backbone.trunk, backbone.digest)
+            extractor = TapExtractor(backbone, fitted)
+        cached = None
+        if config.cache_features:
+            cached = CachedViews.of_run(config, source, cache_dir, fitted, backbone.trunk)
+        if strategies.is_chief(where):
+            print("\n".join(_overview(config, splits, extractor, cached, workdir)), flush=True)
+        return fitted, extractor, cached
+
+    if dry_run:
+        prepare()
+        print("Nothing was trained: this was a dry run.")
+        return {}
+    folder = RunFolder(workdir, writes=strategies.is_chief(where))
+    with folder.alone():
+        # Another process may have worked here while this one waited.
+        _check_folder(config, workdir)
         summary = folder.finished_summary(config.steps)
         if summary is not None:
             _print_summary(summary, folder.path, config)
             return summary
+        return _train(config, where, splits, *prepare(), folder, checkpoint_every)
 
-    with where.scope():
-        backbone = Backbone(config.trunk, config.weights)
-        projections = projections or pca.of_trunk(backbone.trunk, backbone.digest)
-        extractor = TapExtractor(backbone, projections)
-    cached = None
-    if config.cache_features:
-        cached = CachedViews.of_run(config, source, cache_dir, projections, backbone.trunk)
-    if chief:
-        print("\n".join(_overview(config, splits, extractor, cached, workdir)), flush=True)
-    if dry_run:
-        print("Nothing was trained: this was a dry run.")
-        return {}
+
+def _check_folder(config, workdir) -> None:
+    config_file.check_same(config, workdir)
+    check_not_further(workdir, config.steps)
+
+
+def _train(config, where, splits, projections, extractor, cached, folder, checkpoint_every) -> dict:
+    """Trains, saves the banks and reports."""
+    source, held_out = splits.train, splits.held_out
+    columns = source.require_classes(config.classes)
     if cached:
         cached.fill(extractor, stage1_input.plan(config, source, 0))
     taps_of = (lambda taps: taps) if cached else extractor.taps

@@ -83,13 +83,25 @@ def train(
             f"--heldout_fraction. Received: none in {config.data}"
         )
     folder = RunFolder(workdir, writes=strategies.is_chief(where))
-    if extension is not None:
-        return add_classes(config, folder, extension, source, held_out, columns)
-    summary = folder.finished_summary(config.steps)
-    if summary is not None:
-        _print_summary(summary, folder.path)
-        return summary
+    with folder.alone():
+        # Another process may have worked here while this one waited.
+        config_file.check_same(config, workdir)
+        check_not_further(workdir, config.steps)
+        if extension is not None:
+            return add_classes(config, folder, extension, source, held_out, columns)
+        summary = folder.finished_summary(config.steps)
+        if summary is not None:
+            _print_summary(summary, folder.path)
+            return summary
+        return _train(
+            config, where, splits, banks, projections, folder, cache_dir, checkpoint_every
+        )
 
+
+def _train(config, where, splits, banks, projections, folder, cache_dir, checkpoint_every) -> dict:
+    """Trains, saves the model and reports."""
+    source, held_out = splits.train, splits.held_out
+    columns = source.require_classes([bank.class_name for bank in banks])
     with where.scope():
         model = AnchorNet.from_banks(
             banks,
