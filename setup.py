@@ -23,7 +23,7 @@ REQUIRED = [
     "tqdm>=4.66",
 ]
 EXTRAS = {
-    # tensorflow-hub imports pkg_resources, which later versions of setuptools do not have.
+    # tensorflow-hub imports pkg_resources, which setuptools dropped in version 82.
     "hub": ["tensorflow-hub>=0.16.1", "tf-keras>=2.21", "setuptools<82"],
     "serving": ["tensorflow-serving-api>=2.21", "grpcio>=1.66", "requests>=2.32"],
     # ONNX files, for `python -m export.onnx`, and what runs them.
@@ -59,6 +59,7 @@ EXTRAS = {
         "mypy>=1.15",
         "pytest>=8",
         "pytest-timeout>=2.3",
+        "pytest-xdist>=3.6",
         "pyyaml>=6",
         "ruff>=0.9",
     ],
