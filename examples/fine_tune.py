@@ -2,8 +2,8 @@
 
     python examples/fine_tune.py --images=IMAGES --output=tuned      # IMAGES/<class>/photo.jpg
 
-It shows mixed precision, a compiled step (`jit_compile`), learning rates by layer, a saved model and
-an exported one.
+It shows mixed precision, a compiled step (`jit_compile`), learning rates by layer, a model that is
+saved and one that is exported.
 """
 
 import argparse
