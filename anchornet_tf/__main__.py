@@ -107,7 +107,7 @@ def _listing(programs: dict[str, _Program]) -> str:
 
 
 def command() -> None:
-    """What the shell calls: `main`, which ends quietly where somebody like `head` has read enough."""
+    """What the shell calls: `main`, which ends quietly when `head` has read enough."""
     try:
         main()
         sys.stdout.flush()
