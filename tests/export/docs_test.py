@@ -62,6 +62,7 @@ def test_commands_and_their_flags_exist():
     commands = documents.commands(TEXT)
     assert {module for module, _ in commands} == {
         "anchornet_tf.evaluate",
+        "benchmarks",
         "export.saved_model",
         "export.serving",
         "export.client",
