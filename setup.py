@@ -87,7 +87,7 @@ setuptools.setup(
         ],
         "export": ["deploy/*", "cpp/*", "page/**/*"],
     },
-    entry_points={"console_scripts": ["anchornet = anchornet_tf.__main__:main"]},
+    entry_points={"console_scripts": ["anchornet = anchornet_tf.__main__:command"]},
     install_requires=REQUIRED,
     extras_require=EXTRAS,
     classifiers=[

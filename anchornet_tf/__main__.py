@@ -8,6 +8,7 @@ It imports nothing before it knows which program is meant, so `anchornet --help`
 """
 
 import importlib.util
+import os
 import pathlib
 import runpy
 import sys
@@ -121,5 +122,16 @@ def _listing(programs: dict[str, _Program]) -> str:
     return "\n".join(["Dense semantic matching.", "", *lines, "", last])
 
 
+def command() -> None:
+    """What the shell calls: `main`, which ends quietly when `head` has read enough."""
+    try:
+        main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python would complain once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
 if __name__ == "__main__":
-    main()
+    command()

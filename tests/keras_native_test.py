@@ -1,42 +1,40 @@
-"""Every public layer, regularizer and optimizer is at home in Keras: saving, `fit`, strategies."""
+"""Public layers, regularizers and optimizers are at home in Keras: saving, `fit`, strategies."""
 
-import keras
+import json
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
-import tensorflow as tf
 
-import anchornet_tf
-from anchornet_tf.optimizers import LayerwiseOptimizer, ScaledSchedule, optimizer_by_path
-
-TAPS = ((8, 8, 6), (4, 4, 6), (2, 2, 6))
-MAPS = ((8, 8, 6),)
+from tests.keras_native_program import PARTS
+from tests.repository.tree import ROOT
 
 
-def _two_rates():
-    return optimizer_by_path({"first": 0.1, "": 1.0}, keras.optimizers.SGD(1e-2))
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """What a process of its own says: devices can be split only before they are used."""
+    path = tmp_path_factory.mktemp("keras") / "results.json"
+    finished = subprocess.run(
+        [sys.executable, "-m", "tests.keras_native_program", str(path)],
+        cwd=ROOT,
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert finished.returncode == 0, finished.stderr[-3000:]
+    return json.loads(path.read_text())
 
 
-# A layer for the middle of a small network, and the shapes of what it takes.
-LAYERS = {
-    "AnchorBank": (lambda: anchornet_tf.AnchorBank(4, response="softplus"), TAPS),
-    "Equalizer": (lambda: anchornet_tf.Equalizer(0.5), MAPS),
-    "Hypercolumn": (lambda: anchornet_tf.Hypercolumn(4), TAPS),
-    "PCAProjection": (lambda: anchornet_tf.PCAProjection(4), MAPS),
-    "TiedAutoencoder": (lambda: anchornet_tf.TiedAutoencoder(4), MAPS),
-    "FilterDiversity": (
-        lambda: keras.layers.Conv2D(
-            4, 3, kernel_regularizer=anchornet_tf.FilterDiversity(3.0), padding="same"
-        ),
-        MAPS,
-    ),
-    "ResponseDiversity": (
-        lambda: keras.layers.Conv2D(
-            4,
-            3,
-            activation="softplus",
-            activity_regularizer=anchornet_tf.ResponseDiversity(3.0, sigma=1.0),
-            padding="same",
-        ),
-        MAPS,
-    ),
-}
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_in_keras(results, name):
+    found = results[name]
+    assert results["replicas"] == 2
+    assert found["same_class"] and found["same_config"]
+    assert found["optimizer"] == "LayerwiseOptimizer"
+    assert found["difference"] < 1e-6
+    assert found["all_trained"] and np.isfinite(found["losses"]).all()
+    assert np.isfinite(found["mixed_losses"]).all()
+    assert (found["extra_losses"] > 0) == name.endswith("Diversity")

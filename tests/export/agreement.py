@@ -4,7 +4,11 @@ If two cells of the target are nearly alike, rounding decides between them and t
 the random descriptors of these tests that happens in a few places.
 """
 
+import importlib
+import importlib.util
+
 import numpy as np
+import pytest
 
 _PIXELS = 1e-2
 _PROBABILITY = 1e-3
@@ -26,3 +30,10 @@ def _assert_near(left, right, tolerance):
     assert left.shape == right.shape
     near = np.abs(left - right) <= tolerance
     assert near.mean() >= _SHARE, f"{near.mean():.4f} of the values agree"
+
+
+def need_hub() -> None:
+    """Skips where the extra `hub` is not installed; where it is, it must work."""
+    if importlib.util.find_spec("tensorflow_hub") is None:
+        pytest.skip("needs the extra `hub`")
+    importlib.import_module("tensorflow_hub")

@@ -36,6 +36,12 @@ def model():
 
 
 @pytest.fixture(scope="session")
+def preset():
+    """The shipped model, loaded once; for slow tests."""
+    return AnchorNet.from_preset("voc20")
+
+
+@pytest.fixture(scope="session")
 def model_folder(model, tmp_path_factory):
     folder = tmp_path_factory.mktemp("folder") / "model"
     model.save_to_preset(folder, record=WEIGHTS)

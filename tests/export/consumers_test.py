@@ -13,7 +13,7 @@ import tensorflow as tf
 from tensorflow.core.framework import tensor_pb2
 
 from export import warmup
-from tests.export.agreement import assert_flows_agree
+from tests.export.agreement import assert_flows_agree, need_hub
 from tests.repository.tree import ROOT
 
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
@@ -97,7 +97,7 @@ def test_fresh_process_without_the_package(exported, images, expected, image_b, 
 
 @pytest.mark.slow
 def test_hub_layer_in_tf_keras(exported, images, expected, loaded, tmp_path):
-    pytest.importorskip("tensorflow_hub", reason="needs the extra `hub`")
+    need_hub()
     np.savez(tmp_path / "in.npz", images=images)
     results = _run_program("hub_layer.py", tmp_path, exported, TF_USE_LEGACY_KERAS="1")
     _close(results["before"], expected)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from export import onnx_files
-from tests.export.agreement import assert_flows_agree
+from tests.export.agreement import assert_flows_agree, need_hub
 from tests.repository import documents
 
 TEXT = documents.text_of("docs/serving.md")
@@ -42,7 +42,7 @@ def test_python_blocks_run_in_order(model, model_folder, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_the_block_for_keras_2_runs(exported, tmp_path):
-    pytest.importorskip("tensorflow_hub", reason="needs the extra `hub`")
+    need_hub()
     (block,) = filter(_is_hub, documents.blocks(TEXT, "python"))
     (tmp_path / "exported").mkdir()
     (tmp_path / "exported" / "anchornet").symlink_to(exported.parent)
@@ -62,11 +62,13 @@ def test_commands_and_their_flags_exist():
     commands = documents.commands(TEXT)
     assert {module for module, _ in commands} == {
         "anchornet_tf.evaluate",
+        "benchmarks",
         "export.saved_model",
         "export.serving",
         "export.client",
         "export.litert",
         "export.onnx",
+        "export.web",
     }
     for module, used in commands:
         assert set(used) <= documents.flags_of(module), module

@@ -10,8 +10,9 @@ from anchornet_tf import AnchorNet, Matcher
 from anchornet_tf.datasets import parts_world
 from anchornet_tf.features.object_probe import GRID, ObjectProbe, directions_and_lengths
 from anchornet_tf.matchers import evidence, hough
-from anchornet_tf.matchers.confidence import Calibration, Confidence
-from export import archive, model_card
+from anchornet_tf.matchers.confidence import Calibration, Confidence, confidence_of
+from anchornet_tf.models import folding
+from export import archive, graph_closer_look, graph_flow, model_card
 from export.servable import Servable
 from tests.export.agreement import assert_confidences_agree, assert_flows_agree
 
@@ -150,15 +151,29 @@ def test_sizes_that_the_trunk_refuses(focused_model, size):
 
 
 @pytest.mark.slow
-def test_the_preset_looks_twice():
-    model = AnchorNet.from_preset("voc20")
+def test_the_preset_looks_twice(preset):
+    """The graph alone: that a `Servable` calls it is told by the small model above."""
     source, target = (parts_world.draw("bird", number).image for number in (3, 8))
-    servable = Servable(model, look_twice=320)
-    pair = {"source": tf.constant(source[None]), "target": tf.constant(target[None, :180])}
-    answer = servable.match(pair)
-    matcher = Matcher("anchornet", model=model, look_twice=320)
-    flow = matcher(source, target[:180])
-    assert_flows_agree(answer["flow"][0], flow.displacement)
-    assert_confidences_agree(answer["confidence"][0], flow.confidence)
-    once = Matcher("anchornet", model=model)(source, target[:180])
+    target = target[:180]
+    sure = confidence_of(preset, "auto")
+
+    @tf.function(autograph=False)
+    def match(source, target):
+        flow = graph_closer_look.match_images(
+            folding.features_function(preset, fixed=True),
+            source,
+            target,
+            (224, 224),
+            (320, 320),
+            sure.probe,
+            "hough",
+            sure,
+        )
+        return graph_flow.spread(flow)
+
+    displacement, confidence = match(tf.constant(source[None]), tf.constant(target[None]))
+    flow = Matcher("anchornet", model=preset, look_twice=320)(source, target)
+    assert_flows_agree(displacement[0], flow.displacement)
+    assert_confidences_agree(confidence[0], flow.confidence)
+    once = Matcher("anchornet", model=preset)(source, target)
     assert np.abs(flow.displacement - once.displacement).mean() > 1
