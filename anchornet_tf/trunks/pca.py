@@ -7,12 +7,11 @@ import importlib.resources
 import json
 import os
 import pathlib
-import zipfile
 
 import numpy as np
 
 from anchornet_tf.utils import files
-from anchornet_tf.utils.array_archive import open_archive
+from anchornet_tf.utils.array_archive import reading
 
 TAP_NAMES = ("res2c", "res4c", "res5c")
 DIMENSIONS = 256  # Paper section 3.
@@ -82,24 +81,19 @@ class HypercolumnPCA:
             raise FileNotFoundError(
                 f"Expected a PCA file made by `python -m trainers.fit_pca`. Received: {path}"
             )
-        try:
-            with open_archive(path) as archive:
-                taps = tuple(
-                    TapPCA(
-                        mean=archive[f"{name}/mean"],
-                        components=archive[f"{name}/components"],
-                        variance=archive[f"{name}/variance"],
-                        total_variance=float(archive[f"{name}/total_variance"]),
-                    )
-                    for name in TAP_NAMES
+        expected = "Expected a PCA file made by `python -m trainers.fit_pca`"
+        with reading(path, expected) as archive:
+            taps = tuple(
+                TapPCA(
+                    mean=archive[f"{name}/mean"],
+                    components=archive[f"{name}/components"],
+                    variance=archive[f"{name}/variance"],
+                    total_variance=float(archive[f"{name}/total_variance"]),
                 )
-                record = json.loads(archive["record"].tobytes())
-        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-            raise ValueError(
-                f"Expected a PCA file made by `python -m trainers.fit_pca` ({error}). "
-                f"Received: {path}"
-            ) from error
-        return cls(taps, record)
+                for name in TAP_NAMES
+            )
+            record = json.loads(archive["record"].tobytes())
+            return cls(taps, record)
 
 
 @functools.cache

@@ -38,7 +38,7 @@ _COCO = {
             "id": 3,
             "image_id": 1,
             "category_id": 3,
-            "segmentation": {"size": [70, 90], "counts": "T3N5_5"},
+            "segmentation": {"size": [70, 90], "counts": [6300]},
             "bbox": [1, 1, 2, 2],
             "iscrowd": 0,
         },
@@ -59,7 +59,7 @@ _LABELME = {
         {"label": "way", "points": [[1, 2], [9, 9]], "shape_type": "linestrip"},
     ],
 }
-_TABLE = b"image,name,x,y\na.png,head,10,20.5\na.png,tail,30,1e1\nb.png,\"left, leg\",3,4\n"
+_TABLE = b'image,name,x,y\na.png,head,10,20.5\na.png,tail,30,1e1\nb.png,"left, leg",3,4\n'
 _MANIFEST = b"path,labels\na.png,bird;cow\nb.png,background\n"
 _JOURNAL = (
     b'{"version": "1", "features": "hc"}\n'
