@@ -8,6 +8,9 @@ BUILDIFIER_VERSION := 8.2.1
 BUILD_FILES := git ls-files --cached --others --exclude-standard -- \
 	BUILD '*/BUILD' MODULE.bazel WORKSPACE '*/WORKSPACE' '*.bzl'
 export TF_CPP_MIN_LOG_LEVEL ?= 2
+# Much of a test's time is one thread tracing graphs, so two processes share the tests.
+PROCESSES ?= 2
+PYTEST := $(BIN)/python -m pytest --numprocesses=$(PROCESSES) --dist=loadgroup
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo bench test test-fast test-tfa bazel docs chaos fuzz sbom lint format build-files clean
@@ -20,7 +23,7 @@ setup: $(STAMP)  ## Makes .venv with everything installed; does nothing when up 
 $(STAMP): setup.py constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.exit(0 if sys.version_info >= (3, 11) else f"Expected Python 3.11 or newer. Received: {v}; name another with make PYTHON=...")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,docs,hub,litert,notebook,onnx,proposals,serving,studio]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[beam,dev,docs,hub,hub_models,litert,notebook,onnx,proposals,search,serving,studio]'
 	@touch $(STAMP)
 
 demo: setup  ## Trains on the embedded data, matches two images, ends with pictures (about ten minutes).
@@ -30,10 +33,10 @@ bench: setup  ## Measures speed and memory against their goals (about half an ho
 	$(BIN)/python -m benchmarks
 
 test: setup  ## Runs all tests, the slow ones too.
-	$(BIN)/python -m pytest -m 'not tfa'
+	$(PYTEST) -m 'not tfa'
 
 test-fast: setup  ## Runs the tests that take a couple of minutes together.
-	$(BIN)/python -m pytest -m 'not tfa and not slow'
+	$(PYTEST) -m 'not tfa and not slow'
 
 test-tfa: setup  ## Compares with tensorflow-addons, in an environment of its own.
 	bash tools/tfa_environment.sh

@@ -23,7 +23,10 @@ REQUIRED = [
     "tqdm>=4.66",
 ]
 EXTRAS = {
-    "hub": ["tensorflow-hub>=0.16.1", "tf-keras>=2.21"],
+    # tensorflow-hub imports pkg_resources, which setuptools dropped in version 82.
+    "hub": ["tensorflow-hub>=0.16.1", "tf-keras>=2.21", "setuptools<82"],
+    # DINOv2 and DINOv3 as trunks, and what reads their files.
+    "hub_models": ["keras-hub>=0.32", "safetensors>=0.5"],
     "serving": ["tensorflow-serving-api>=2.21", "grpcio>=1.66", "requests>=2.32"],
     # ONNX files, for `python -m export.onnx`, and what runs them.
     "onnx": ["onnx>=1.20", "onnxruntime>=1.20", "tf2onnx>=1.17"],
@@ -34,6 +37,10 @@ EXTRAS = {
     "video": ["opencv-contrib-python-headless>=4.10"],
     # The page of `python -m anchornet_tf.studio`.
     "studio": ["starlette>=1.0", "uvicorn>=0.34"],
+    # Corpora of images, for `python -m anchornet_tf.corpus.describe`.
+    "beam": ["apache-beam>=2.70", "pyarrow>=18"],
+    # Search in corpora, for `python -m anchornet_tf.corpus.search`.
+    "search": ["faiss-cpu>=1.9", "pyarrow>=18"],
     # Runs examples/tour.ipynb.
     "notebook": ["ipykernel>=6.29", "nbclient>=0.10", "nbformat>=5.10"],
     # The documents as a site, for `make docs`.
@@ -56,6 +63,7 @@ EXTRAS = {
         "mypy>=1.15",
         "pytest>=8",
         "pytest-timeout>=2.3",
+        "pytest-xdist>=3.6",
         "pyyaml>=6",
         "ruff>=0.9",
     ],
@@ -79,7 +87,7 @@ setuptools.setup(
             "models/presets/*/*.md",
             "studio/page/**/*",
         ],
-        "export": ["deploy/*", "cpp/*"],
+        "export": ["deploy/*", "cpp/*", "page/**/*"],
     },
     entry_points={"console_scripts": ["anchornet = anchornet_tf.__main__:main"]},
     install_requires=REQUIRED,

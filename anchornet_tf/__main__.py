@@ -30,6 +30,14 @@ PROGRAMS = {
     "studio": _Program("anchornet_tf.studio", "look at matches and annotate, on a page"),
     "evaluate": _Program("anchornet_tf.evaluate", "measure methods on a benchmark"),
     "reproduce_paper": _Program("anchornet_tf.reproduce_paper", "fill the tables of the paper"),
+    "corpus describe": _Program("anchornet_tf.corpus.describe", "describe many images with Beam"),
+    "corpus index": _Program("anchornet_tf.corpus.index", "index a corpus for searching"),
+    "corpus search": _Program("anchornet_tf.corpus.search", "find where else a part is"),
+    "corpus match": _Program("anchornet_tf.corpus.match", "match pairs of a corpus with Beam"),
+    "corpus fit_pca": _Program("anchornet_tf.corpus.fit_pca", "fit_pca with Beam"),
+    "corpus fit_equalizers": _Program(
+        "anchornet_tf.corpus.fit_equalizers", "even out descriptors over a corpus"
+    ),
     "train stage1": _Program("trainers.stage1", "train the anchor banks of classes"),
     "train stage2": _Program("trainers.stage2", "join banks into a class-agnostic model"),
     "train reproduce": _Program("trainers.reproduce", "both stages, the recipe of the preset"),
@@ -40,11 +48,20 @@ PROGRAMS = {
     "export saved_model": _Program("export.saved_model", "for TensorFlow, Keras, servers, C++"),
     "export onnx": _Program("export.onnx", "for ONNX Runtime"),
     "export litert": _Program("export.litert", "for telephones and small boards"),
+    "export web": _Program("export.web", "a page that matches in the browser, without a server"),
     "export serving": _Program("export.serving", "a bundle for TensorFlow Serving"),
     "export client": _Program("export.client", "ask a server"),
     "measure align": _Program("anchornet_tf.measure_align", "what alignment gains"),
     "measure confidence": _Program("anchornet_tf.measure_confidence", "how far it can be trusted"),
     "measure transfer": _Program("anchornet_tf.measure_transfer", "how well marks are carried"),
+    "measure search": _Program("anchornet_tf.corpus.measure_search", "how often parts are found"),
+    "measure index": _Program("anchornet_tf.corpus.measure_index", "recall and speed at scale"),
+    "measure throughput": _Program(
+        "anchornet_tf.corpus.measure_throughput", "what Beam costs against a plain loop"
+    ),
+    "measure quantization": _Program(
+        "anchornet_tf.corpus.measure_quantization", "what few bytes cost"
+    ),
 }
 _HELP = ("help", "--help", "-h", "-help")
 

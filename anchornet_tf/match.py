@@ -22,8 +22,11 @@ from anchornet_tf.features.registry import DESCRIPTORS
 from anchornet_tf.matchers.registry import MATCHERS
 from anchornet_tf.utils.named_options import parse_option
 
-_FEATURES = flags.DEFINE_enum(
-    "features", "anchornet", DESCRIPTORS.names, "What to compare: the descriptor of the images."
+_FEATURES = flags.DEFINE_string(
+    "features",
+    "anchornet",
+    f"What to compare: the descriptor of the images. One of {', '.join(DESCRIPTORS.names)}, or "
+    "taps:TRUNK/TAP, such as taps:dinov2_small/block9.",
 )
 _MATCHER = flags.DEFINE_enum(
     "matcher", "hough", MATCHERS.names, "How to compare: the method that finds the matches."
@@ -57,6 +60,7 @@ def main(argv):
             "Expected two images: python -m anchornet_tf.match SOURCE TARGET. "
             f"Received: {' '.join(argv[1:]) or 'none'}"
         )
+    DESCRIPTORS.check(_FEATURES.value)
     options = dict(parse_option(text) for text in _OPTION.value)
     points = _parse_points(_POINTS.value)
     # TensorFlow is imported after the flags are parsed, so that --help answers at once.

@@ -24,6 +24,7 @@ GROUPS = {
     "onnx_runtime": ("onnx_features", "onnx_match"),
     "litert": ("litert_features", "litert_match"),
     "start_up": ("help_text", "imports"),
+    "trunks": ("trunk_costs",),
     "growth": (
         "growth_image_size",
         "growth_filters",

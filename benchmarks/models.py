@@ -27,7 +27,7 @@ def network(num_classes: int, num_filters: int) -> AnchorNet:
 
 def trunk(images) -> tf.Tensor:
     """The bare ResNet50: from images that are preprocessed already to its last activations."""
-    return backbone().resnet(images, training=False)[-1]
+    return backbone().network(images, training=False)[-1]
 
 
 def random_images(count: int, size: int | tuple[int, int]) -> tf.Tensor:

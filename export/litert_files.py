@@ -10,7 +10,7 @@ import tensorflow as tf
 import anchornet_tf
 from anchornet_tf.models import presets
 from anchornet_tf.models.anchornet import AnchorNet
-from anchornet_tf.trunks.backbone import MINIMUM_SIZE
+from anchornet_tf.trunks.preprocessing import MINIMUM_SIZE
 from export import archive, quantization, quiet
 from export.portable import Portable, frozen_graph
 

@@ -1,9 +1,10 @@
 """ONNX files of a model, one per function, each with a note of what it takes and gives."""
 
+import contextlib
 import json
 import os
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import tensorflow as tf
 
@@ -53,14 +54,7 @@ def save(
     archive.check_names(signatures, SIGNATURES, "functions")
     archive.check_names([image_dtype], IMAGE_DTYPES, "an image type")
     portable = Portable(model, matcher)
-    properties = {
-        "model": name,
-        "anchornet_tf": anchornet_tf.__version__,
-        "matcher": matcher,
-        "convention": _CONVENTION,
-        "class_names": json.dumps(list(model.classes)),
-        "options": json.dumps(model.options()),
-    }
+    properties = properties_of(model, matcher, name)
     converted = {
         signature: _convert(portable, signature, image_dtype, model.classes, properties)
         for signature in signatures
@@ -85,12 +79,17 @@ def export_folder(model: str, output: str, trunk: str = "imagenet", **options) -
     Returns:
         The folder of the new version.
     """
-    _libraries()  # Nobody should wait for the weights to read that a package is missing.
+    libraries()  # Nobody should wait for the weights to read that a package is missing.
     network = AnchorNet.from_preset(presets.find(model), weights=trunk)
     return save(network, output, name=pathlib.Path(model).name, **options)
 
 
-def _libraries():
+def libraries():
+    """Returns the modules onnx and tf2onnx.
+
+    Raises:
+        ImportError: If one of them is not installed.
+    """
     try:
         import onnx
         import tf2onnx
@@ -99,6 +98,67 @@ def _libraries():
             f"Expected onnx and tf2onnx: pip install 'anchornet_tf[onnx]'. Received: {error}"
         ) from error
     return onnx, tf2onnx
+
+
+def properties_of(model: AnchorNet, matcher: str, name: str) -> dict[str, str]:
+    """Returns what files of a model say about it."""
+    return {
+        "model": name,
+        "anchornet_tf": anchornet_tf.__version__,
+        "matcher": matcher,
+        "convention": _CONVENTION,
+        "class_names": json.dumps(list(model.classes)),
+        "options": json.dumps(model.options()),
+    }
+
+
+def convert(
+    portable: Portable, signature: str, inputs: dict[str, tf.TensorSpec], properties: dict[str, str]
+):
+    """Returns the ONNX model of a function of `Portable`, as a message of onnx.
+
+    Args:
+        portable: The functions.
+        signature: Name of one of them.
+        inputs: What it takes, by the names of its arguments.
+        properties: Those of `properties_of`.
+    """
+    onnx, tf2onnx = libraries()
+    graph, outputs = frozen_graph(getattr(portable, signature), inputs)
+    names = {f"{name}:0": name for name in inputs} | {
+        tensor: name for name, tensor in outputs.items()
+    }
+    with quiet.libraries("tf2onnx", "tensorflow"), _one_copy():
+        proto, _ = tf2onnx.convert.from_graph_def(
+            graph,
+            name=signature,
+            input_names=[f"{name}:0" for name in inputs],
+            output_names=list(outputs.values()),
+            opset=_OPSET,
+            tensors_to_rename=names,
+        )
+    proto.producer_name, proto.producer_version = "anchornet_tf", anchornet_tf.__version__
+    onnx.helper.set_model_props(proto, properties | {"signature": signature})
+    return proto
+
+
+@contextlib.contextmanager
+def _one_copy() -> Iterator[None]:
+    """Keeps tf2onnx from copying the whole network before each of its passes.
+
+    It does so to go on without a pass that fails. This variable, whatever it holds, turns that off:
+    a pass that fails is an error then, and a conversion takes two thirds of the time.
+    """
+    name = "TF2ONNX_CATCH_ERRORS"
+    before = os.environ.get(name)
+    os.environ[name] = "false"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def _inputs(signature: str, dtype: tf.DType) -> dict[str, tf.TensorSpec]:
@@ -112,28 +172,14 @@ def _inputs(signature: str, dtype: tf.DType) -> dict[str, tf.TensorSpec]:
 
 
 def _convert(portable, signature, image_dtype, classes, properties):
-    """Returns the ONNX model of a function."""
-    onnx, tf2onnx = _libraries()
+    """Returns the ONNX model of a function that takes batches and images of any size."""
+    onnx, _ = libraries()
     inputs = _inputs(signature, tf.as_dtype(image_dtype))
-    graph, outputs = frozen_graph(getattr(portable, signature), inputs)
-    names = {f"{name}:0": name for name in inputs} | {
-        tensor: name for name, tensor in outputs.items()
-    }
-    with quiet.libraries("tf2onnx", "tensorflow"):
-        proto, _ = tf2onnx.convert.from_graph_def(
-            graph,
-            name=signature,
-            input_names=[f"{name}:0" for name in inputs],
-            output_names=list(outputs.values()),
-            opset=_OPSET,
-            tensors_to_rename=names,
-        )
+    proto = convert(portable, signature, inputs, properties)
     if signature == "class_responses":
         _take_names(onnx, proto.graph, classes)
         proto.opset_import.append(onnx.helper.make_opsetid("ai.onnx.ml", 2))
     _name_sizes(proto.graph, signature)
-    proto.producer_name, proto.producer_version = "anchornet_tf", anchornet_tf.__version__
-    onnx.helper.set_model_props(proto, properties | {"signature": signature})
     onnx.checker.check_model(proto)
     return proto
 

@@ -105,6 +105,37 @@ class Portable:
             "confidence": tf.where(inside, confidence, nan),
         }
 
+    def describe(self, image) -> dict:
+        """Returns `features` of images at the model's size, which `match_features` takes.
+
+        Args:
+            image: The images, of any size.
+        """
+        resized = tf.image.resize(image, self.image_size, antialias=True)
+        return {"features": self._describe(resized)}
+
+    def match_features(self, source_features, target_features, source_size, target_size) -> dict:
+        """Returns `cells`, `(batch, rows, columns, 3)`: where each cell of the sources lies.
+
+        Images that were described once are matched in any pairs.
+
+        Args:
+            source_features: Those of `describe`.
+            target_features: Those of the images that they are matched to.
+            source_size: int `(2,)`: height and width of the source images.
+            target_size: int `(2,)`: those of the target images.
+
+        Returns:
+            For each cell the x and the y of its match in pixels of the target, and the confidence.
+        """
+        flow = self._match_maps(source_features, target_features, source_size, target_size)
+        grid = tf.shape(flow.confidence)[1:3]
+        origin = graph_flow.centers(
+            graph_flow.cells_of_grid(grid, tf.float32), grid, source_size
+        )  # (rows, columns, 2)
+        positions = (flow.displacement + origin)[..., ::-1]
+        return {"cells": tf.concat([positions, flow.confidence[..., tf.newaxis]], axis=-1)}
+
     def _class_filters(self) -> list[np.ndarray]:
         """Returns the kernels and the biases of all classes, `(classes, ...)` each."""
         pairs = zip(self._model.banks, self._model.bank_equalizers, strict=True)
@@ -113,11 +144,15 @@ class Portable:
         return [np.stack(parts) for parts in zip(*filters, strict=True)]
 
     def _matched(self, source, target) -> graph_flow.GridFlow:
-        return graph_matching.match_images(
-            self._describe,
+        maps = graph_matching.describe_images(self._describe, source, target, self.image_size)
+        return self._match_maps(*maps, tf.shape(source)[1:3], tf.shape(target)[1:3])
+
+    def _match_maps(self, source, target, source_size, target_size) -> graph_flow.GridFlow:
+        return graph_matching.match_maps(
             source,
             target,
-            self.image_size,
+            source_size,
+            target_size,
             self._matcher,
             self._confidence,
             nearest=nearest_at_once,

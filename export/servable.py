@@ -8,7 +8,7 @@ from anchornet_tf.losses.diversity import filter_diversity_loss
 from anchornet_tf.matchers.confidence import confidence_of
 from anchornet_tf.models import folding
 from anchornet_tf.models.anchornet import AnchorNet
-from anchornet_tf.trunks.backbone import MINIMUM_SIZE
+from anchornet_tf.trunks.preprocessing import MINIMUM_SIZE
 from export import graph_closer_look, graph_flow, graph_matching
 from export.image_bytes import decode_batch
 

@@ -8,7 +8,7 @@ from anchornet_tf.features.back_projection import SMOOTHING, back_projected_netw
 from anchornet_tf.features.deep import DeepDescriptor
 from anchornet_tf.features.networks import Size, shared_backbone
 from anchornet_tf.models.constellation_file import ConstellationFile
-from anchornet_tf.trunks.backbone import TAP_CHANNELS, Backbone
+from anchornet_tf.trunks.backbone import Backbone
 
 Parts = ConstellationFile | str | os.PathLike
 Trunk = Backbone | str | os.PathLike
@@ -45,7 +45,10 @@ def part_hypercolumn(
         ValueError: If there is no file, or it is that of another trunk.
     """
     backbone, channels = _checked(constellation, weights, num_channels)
-    numbers = [[channel for of, channel in channels if of == tap] for tap in range(3)]
+    numbers = [
+        [channel for of, channel in channels if of == tap]
+        for tap in range(len(backbone.trunk.taps))
+    ]
 
     def network(images):
         taps = backbone(images)
@@ -105,13 +108,14 @@ def _checked(
         constellation = ConstellationFile.load(constellation)
     backbone = shared_backbone() if weights == "imagenet" else weights
     if not isinstance(backbone, Backbone):
-        backbone = Backbone(backbone)
+        backbone = Backbone(weights=backbone)
     constellation.check_trunk(backbone.digest())
     channels = constellation.union(most)
+    depths = backbone.trunk.channels
     for tap, channel in channels:
-        if tap >= len(TAP_CHANNELS) or channel >= TAP_CHANNELS[tap]:
+        if tap >= len(depths) or channel >= depths[tap]:
             raise ValueError(
-                f"Expected channels of taps of {TAP_CHANNELS} channels. "
+                f"Expected channels of taps of {depths} channels. "
                 f"Received: channel {channel} of tap {tap}"
             )
     return backbone, channels

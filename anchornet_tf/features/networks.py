@@ -4,6 +4,8 @@ import functools
 import os
 import pathlib
 
+import tensorflow as tf
+
 from anchornet_tf.features.deep import DeepDescriptor
 from anchornet_tf.features.look_twice import LookTwice, probe_of
 from anchornet_tf.features.shipped_confidence import shipped_confidence
@@ -13,7 +15,7 @@ from anchornet_tf.models import folding, presets
 from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.models.bank_file import BankFile
 from anchornet_tf.models.tap_extractor import TapExtractor
-from anchornet_tf.trunks import pca
+from anchornet_tf.trunks import pca, registry
 from anchornet_tf.trunks.backbone import Backbone
 
 Model = AnchorNet | str | os.PathLike
@@ -22,6 +24,7 @@ Size = int | tuple[int, int] | None
 
 # Each part of the hypercolumn is a descriptor of its own too, as a baseline of the paper.
 _TAP_OF = {"res2c": 0, "res4c": 1, "res5c": 2}
+_EPSILON = 1e-12
 
 
 def class_agnostic(
@@ -64,6 +67,7 @@ def of_one_class(
     image_size: Size = 224,
     batch_size: int = 8,
     blur: float = 0.0,
+    weights: str | os.PathLike | None = None,
 ) -> DeepDescriptor:
     """Makes the descriptor `"anchornet-class"`: the anchors of one class, 64-D.
 
@@ -75,15 +79,18 @@ def of_one_class(
         class_name: The class of the model whose anchors to use.
         bank: The file of a bank that `trainers.stage1` wrote, a `BankFile` or an `AnchorBank`.
         extractor: The `TapExtractor` that a bank works on; a model has its own. None for the
-            ImageNet trunk with the PCA that lies in the run of the bank's file, or else with the
-            PCA that comes with the package.
+            trunk that the bank was trained on, with the PCA that lies in the run of its file, or
+            else with the trunk's own.
         equalization: float. As in `AnchorNet.from_preset`; not for an `AnchorNet` or `AnchorBank`.
         image_size: As in `DeepDescriptor`.
         batch_size: As in `DeepDescriptor`.
         blur: As in `DeepDescriptor`.
+        weights: Where the weights of a bank's trunk are now; None for where they were when it was
+            trained.
 
     Raises:
-        ValueError: If the arguments do not go together, or the model does not have the class.
+        ValueError: If the arguments do not go together, the model does not have the class, or the
+            bank was trained on another trunk or PCA.
     """
     if (bank is None) == (class_name is None) or (bank is not None and model is not None):
         raise ValueError(
@@ -102,7 +109,7 @@ def of_one_class(
             load_model(model, equalization), class_name, fixed=_is_ours(model)
         )
     else:
-        extractor = extractor or _extractor_beside(bank)
+        extractor = extractor or _extractor_beside(bank, weights)
         responses = _bank_function(bank, extractor, equalization)
 
         def network(images):
@@ -118,18 +125,26 @@ def residual_hypercolumn(
     batch_size: int = 8,
     blur: float = 0.0,
     look_twice: int = 0,
+    trunk: str | os.PathLike = registry.DEFAULT,
+    weights: str | os.PathLike = "imagenet",
+    pca_file: str | os.PathLike | None = None,
 ) -> DeepDescriptor | LookTwice:
-    """Makes the descriptor `"hc"`: the residual hypercolumn, 768-D.
+    """Makes the descriptor `"hc"`: the residual hypercolumn, 768-D for ResNet50.
 
     Args:
-        extractor: A `TapExtractor`, or None for the ImageNet trunk with the PCA that comes with
-            the package.
+        extractor: A `TapExtractor`, or None for one made of the last three arguments.
         image_size: As in `DeepDescriptor`.
         batch_size: As in `DeepDescriptor`.
         blur: As in `DeepDescriptor`.
         look_twice: As in `class_agnostic`.
+        trunk: As in `Backbone`.
+        weights: As in `Backbone`.
+        pca_file: What `trainers.fit_pca` wrote; None for the trunk's own, see `TapExtractor`.
+
+    Raises:
+        ValueError: If there is no such trunk, or no PCA of it.
     """
-    taps = (extractor or _default_extractor()).taps
+    taps = (extractor or _extractor(str(trunk), str(weights), pca_file and str(pca_file))).taps
     describe = DeepDescriptor(
         lambda images: hypercolumn.stack(taps(images)),
         image_size,
@@ -160,6 +175,42 @@ def one_tap(
     return DeepDescriptor(lambda images: taps(images)[index], image_size, batch_size, blur)
 
 
+def raw_taps(
+    name: str,
+    weights: str | os.PathLike = "imagenet",
+    image_size: Size = 224,
+    batch_size: int = 8,
+    blur: float = 0.0,
+) -> DeepDescriptor:
+    """Makes the descriptor `"taps:TRUNK/TAP"`: activations of a trunk as they are, without PCA.
+
+    `"taps:dinov2_small/block9"` is what people match DINOv2 with. Several taps, `"block6+block9"`,
+    are scaled to unit length each and stacked on the grid of the finest; without any, those that
+    the trunk has by default.
+
+    Args:
+        name: The trunk with its taps, as in `Backbone`.
+        weights: As in `Backbone`.
+        image_size: As in `DeepDescriptor`.
+        batch_size: As in `DeepDescriptor`.
+        blur: As in `DeepDescriptor`.
+
+    Raises:
+        ValueError: If there is no such trunk or tap.
+    """
+    backbone = _shared_trunk(str(name), str(weights))
+
+    def network(images):
+        taps = backbone(images)
+        if len(taps) == 1:
+            return taps[0]
+        return hypercolumn.stack(
+            [tf.math.l2_normalize(tap, axis=-1, epsilon=_EPSILON) for tap in taps]
+        )
+
+    return DeepDescriptor(network, image_size, batch_size, blur)
+
+
 def _looking_twice(describe: DeepDescriptor, size: int) -> LookTwice:
     return LookTwice(describe, probe_of(describe.confidence), size)
 
@@ -170,21 +221,60 @@ def _default_extractor() -> TapExtractor:
     return TapExtractor()
 
 
+@functools.lru_cache(maxsize=2)
+def _shared_trunk(trunk: str, weights: str) -> Backbone:
+    """Returns the one copy of a trunk that is named twice."""
+    if registry.find(trunk) == registry.find(registry.DEFAULT) and weights == "imagenet":
+        return shared_backbone()
+    return Backbone(trunk, weights)
+
+
+@functools.lru_cache(maxsize=2)
+def _extractor(trunk: str, weights: str, pca_file: str | None) -> TapExtractor:
+    """Returns the extractor of a trunk; descriptors that name the same one share it."""
+    usual = registry.find(trunk) == registry.find(registry.DEFAULT) and weights == "imagenet"
+    if usual and pca_file is None:
+        return _default_extractor()
+    projections = pca.HypercolumnPCA.load(pca_file) if pca_file else None
+    return TapExtractor(_shared_trunk(trunk, weights), projections)
+
+
 def shared_backbone() -> Backbone:
     """Returns the ImageNet trunk that all descriptors of a process share."""
     return _default_extractor().backbone
 
 
-def _extractor_beside(bank: Bank) -> TapExtractor:
-    """Returns the trunk with the PCA beside a bank: RUN/pca.npz for a file RUN/banks/CLASS.npz."""
+def _extractor_beside(bank: Bank, weights: str | os.PathLike | None) -> TapExtractor:
+    """Returns a bank's trunk with the PCA beside it: RUN/pca.npz for a file RUN/banks/CLASS.npz."""
+    backbone, file = _trunk_of(bank, weights), None
     if isinstance(bank, str | os.PathLike):
         file = pathlib.Path(bank).resolve().parent.parent / "pca.npz"
-        if file.is_file():
-            projections = pca.HypercolumnPCA.load(file)
-            if projections.digest() != _default_extractor().pca_digest:
-                # The trunk, which is the large part, is shared.
-                return TapExtractor(_default_extractor().backbone, projections)
-    return _default_extractor()
+    usual = backbone.trunk == registry.find(registry.DEFAULT)
+    if file is not None and file.is_file():
+        projections = pca.HypercolumnPCA.load(file)
+        if not usual or projections.digest() != pca.shipped().digest():
+            # The trunk, which is the large part, is shared.
+            return TapExtractor(backbone, projections)
+    return _default_extractor() if usual else TapExtractor(backbone)
+
+
+def _trunk_of(bank: Bank, weights: str | os.PathLike | None) -> Backbone:
+    if isinstance(bank, str | os.PathLike):
+        bank = BankFile.load(bank)
+    if not isinstance(bank, BankFile) or bank.trunk is None:
+        return shared_backbone()
+    given = weights or bank.record.get("weights", "imagenet")
+    trunk = bank.trunk["name"]
+    if bank.trunk_description.name == registry.DEFAULT and given == "imagenet":
+        backbone = shared_backbone()
+    elif isinstance(trunk, str):
+        backbone = _shared_trunk(trunk, str(given))
+    else:
+        # Its weights lie in the folder that it was named by, unless they were given.
+        named = weights or registry.folder_of(bank.record.get("trunk", "")) or given
+        backbone = Backbone(trunk, named)
+    bank.check_trunk(backbone.digest)
+    return backbone
 
 
 @functools.cache

@@ -21,6 +21,7 @@ DESCRIPTORS = LazyRegistry(
         "res2c": f"{_NETWORKS}:one_tap:res2c",
         "res4c": f"{_NETWORKS}:one_tap:res4c",
         "res5c": f"{_NETWORKS}:one_tap:res5c",
+        "taps:": f"{_NETWORKS}:raw_taps",
         "constellation-hc": f"{_CONSTELLATION}:part_hypercolumn",
         "constellation-bp": f"{_CONSTELLATION}:part_back_projection",
         "litert": "anchornet_tf.features.litert:exported_features",
@@ -36,9 +37,11 @@ def get_descriptor(name: str, **options) -> Descriptor:
     Args:
         name: `"anchornet"` (class-agnostic anchors), `"anchornet-class"` (the anchors of one
             class), `"hc"` (residual hypercolumn), `"res2c"`, `"res4c"`, `"res5c"` (one layer of
-            it), `"constellation-hc"` (the part-like channels of the trunk), `"constellation-bp"`
-            (these channels projected back to the pixels), `"litert"` (an exported file), `"sift"`
-            (dense SIFT) or `"hog"` (HOG cells; whitened when boxes are described).
+            it), `"taps:TRUNK/TAP"` (activations of any trunk, such as
+            `"taps:dinov2_small/block9"`), `"constellation-hc"` (the part-like channels of the
+            trunk), `"constellation-bp"` (these channels projected back to the pixels), `"litert"`
+            (an exported file), `"sift"` (dense SIFT) or `"hog"` (HOG cells; whitened when boxes are
+            described).
         **options: Options of the descriptor: see `anchornet_tf.features.networks` and
             `anchornet_tf.features.constellation` (for networks), `anchornet_tf.features.litert`,
             `SiftDescriptor` and `HogDescriptor`.

@@ -13,7 +13,7 @@ VARIANCE_FLOOR = 1e-6  # Of responses: a filter that never varies stays finite w
 class AnchorBank(keras.layers.Layer):
     """3x3 filters that each learn to fire on one place of one object class.
 
-    The filters work on the hypercolumn, the stack of three taps of the trunk. Projection,
+    The filters work on the hypercolumn, the stack of the taps of the trunk. Projection,
     upsampling and convolution are all linear, so the layer takes the taps at their own sizes,
     filters the coarse ones where they are small and upsamples the responses: the same numbers with
     a third of the work.
@@ -26,7 +26,7 @@ class AnchorBank(keras.layers.Layer):
         momentum: float. Of the running mean and deviation.
         kernel_initializer: of the filters.
 
-    Input shape: three taps `(batch, h, w, dimensions)`, projected and normalised, finest first.
+    Input shape: the taps `(batch, h, w, dimensions)`, projected and normalised, finest first.
     Output shape: `(batch, height, width, num_filters)` on the grid of the finest tap.
 
     Example:
@@ -71,6 +71,8 @@ class AnchorBank(keras.layers.Layer):
         self.bias = self.add_weight(name="bias", shape=(self.num_filters,), initializer="zeros")
         # The mean over replicas of a moving average is the moving average of the whole batch.
         statistic = {"shape": (self.num_filters,), "trainable": False, "aggregation": "mean"}
+        # In mixed precision too, a variance is the difference of two numbers of 32 bits.
+        statistic["autocast"] = False
         self.running_mean = self.add_weight(name="running_mean", initializer="zeros", **statistic)
         self.running_square = self.add_weight(
             name="running_square", initializer="ones", **statistic
@@ -85,7 +87,8 @@ class AnchorBank(keras.layers.Layer):
 
     def whiten(self, linear_responses) -> tf.Tensor:
         """Removes the running mean of linear responses and divides by the running deviation."""
-        mean, deviation = self.statistics()
+        dtype = linear_responses.dtype
+        mean, deviation = (tf.cast(part, dtype) for part in self.statistics())
         return (linear_responses - mean) / deviation
 
     def statistics(self) -> tuple[tf.Tensor, tf.Tensor]:
@@ -213,14 +216,15 @@ def _coarse_responses(tap, kernel, size) -> tf.Tensor:
     # (batch, y, x dx, dy filters): the columns first, by one matrix for all rows.
     products = tf.reshape(products, (shape[0], shape[1], shape[2] * 3, 3 * filters))
     columns = tf.reshape(shifted_interpolation(shape[2], size[1]), (size[1], shape[2] * 3))
-    products = tf.matmul(columns, products)
+    products = tf.matmul(tf.cast(columns, products.dtype), products)
     # (batch, y, X, dy, filters) -> (batch, y dy, X filters): then the rows.
     products = tf.reshape(products, (shape[0], shape[1], size[1], 3, filters))
     products = tf.reshape(
         tf.transpose(products, (0, 1, 3, 2, 4)), (shape[0], shape[1] * 3, size[1] * filters)
     )
     rows = tf.reshape(shifted_interpolation(shape[1], size[0]), (size[0], shape[1] * 3))
-    return tf.reshape(tf.matmul(rows, products), (shape[0], size[0], size[1], filters))
+    products = tf.matmul(tf.cast(rows, products.dtype), products)
+    return tf.reshape(products, (shape[0], size[0], size[1], filters))
 
 
 def shifted_interpolation(small, large) -> tf.Tensor:

@@ -107,6 +107,8 @@ class ResponseDiversity(keras.regularizers.Regularizer):
         self.sigma = float(sigma)
 
     def __call__(self, response_maps):
+        # In mixed precision the maps have 16 bits, which are too few for sums of squares.
+        response_maps = tf.cast(response_maps, tf.float32)
         # Keras divides activity losses by the batch size; L_DivB is a mean over images already.
         batch = tf.cast(tf.shape(response_maps)[0], tf.float32)
         return self.weight * batch * response_diversity_loss(response_maps, self.sigma)

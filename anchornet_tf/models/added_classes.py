@@ -69,6 +69,7 @@ class Extension:
         options = model.options()
         options["classes"] += [file.class_name for file in banks]
         options["latent_filters"] += self._added
+        options.pop("trunk")  # It shares the trunk itself.
         self.model = type(model)(**options, encoder_initializer="zeros", weights=model.backbone)
         _take_over(self.model, model, banks)
         new = model.num_filters * len(banks)
@@ -153,6 +154,11 @@ def _take_over(grown, model, banks: Sequence[BankFile]) -> None:
 
 def _check_fit(model, banks: Sequence[BankFile], projections: pca.HypercolumnPCA) -> None:
     bank_file.check_together(banks, projections.digest())
+    trunks = [trunk.name for trunk in (model.backbone.trunk, banks[0].trunk_description)]
+    if trunks[0] != trunks[1]:
+        raise ValueError(
+            f"Expected banks trained on the model's trunk, {trunks[0]}. Received: {trunks[1]}"
+        )
     both = [file.class_name for file in banks if file.class_name in model.classes]
     if both:
         raise ValueError(
@@ -167,7 +173,7 @@ def _check_fit(model, banks: Sequence[BankFile], projections: pca.HypercolumnPCA
             f"Received: {received[-1]} of depth {received[2]} for {banks[0].class_name}"
         )
     for projection, tap in zip(model.hypercolumn_layer.projections, projections.taps, strict=True):
-        components = np.float64(tap.components)[:, : model.dimensions]
+        components = np.float64(tap.components)[:, : projection.dimensions]
         pairs = [
             (components, np.float64(projection.kernel)[0, 0]),
             (-components.T @ np.float64(tap.mean), np.float64(projection.bias)),

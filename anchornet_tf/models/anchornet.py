@@ -1,7 +1,7 @@
 """The whole network: from images to anchors of each class and to the class-agnostic descriptor."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import keras
 import numpy as np
@@ -13,7 +13,7 @@ from anchornet_tf.layers.hypercolumn import Hypercolumn, stack
 from anchornet_tf.layers.tied_autoencoder import TiedAutoencoder
 from anchornet_tf.models import added_classes, anchornet_folder, bank_file, presets
 from anchornet_tf.models.bank_file import BankFile
-from anchornet_tf.trunks import pca
+from anchornet_tf.trunks import pca, registry
 from anchornet_tf.trunks.backbone import Backbone
 from anchornet_tf.utils.safe_names import safe_name
 
@@ -45,13 +45,15 @@ class AnchorNet(keras.Model):
             descriptors.
         encoder_initializer: Initializer of the autoencoder's kernel.
         weights: Weights of the trunk, as in `Backbone`, or a `Backbone` to share.
+        trunk: Which trunk, as in `Backbone`; that of a shared `Backbone` is its own.
 
     Attributes:
         confidence: What `anchornet_tf.matchers.confidence` needs to tell how sure matches of its
             descriptors are, as `trainers.fit_confidence` found it for these very weights; or None.
 
     Input shape: `(batch, height, width, 3)`, RGB from 0 to 255, uint8 or float.
-    Output shape: `(batch, height / 4, width / 4, latent_filters)`, rounded up.
+    Output shape: `(batch, height / stride, width / stride, latent_filters)` with the stride of the
+        trunk's finest tap, 4 for ResNet50, rounded up.
 
     Raises:
         ValueError: If `classes` are missing or repeated, or `gamma` is unknown.
@@ -83,6 +85,7 @@ class AnchorNet(keras.Model):
         equalization: float = 0.25,
         encoder_initializer="orthogonal",
         weights: Trunk = "imagenet",
+        trunk: registry.Trunk = registry.DEFAULT,
         **kwargs,
     ):
         kwargs.setdefault("name", "anchornet")
@@ -104,20 +107,29 @@ class AnchorNet(keras.Model):
         self.equalization = equalization
         self.encoder_initializer = keras.initializers.get(encoder_initializer)
 
-        self.backbone = weights if isinstance(weights, Backbone) else Backbone(weights)
-        self.hypercolumn_layer = Hypercolumn(dimensions).build_for_trunk()
+        self.backbone = weights if isinstance(weights, Backbone) else Backbone(trunk, weights)
+        # Under a policy of mixed precision, the trunk alone computes in 16 bits.
+        floats = {"dtype": "float32"}
+        self.hypercolumn_layer = Hypercolumn.of_trunk(self.backbone.trunk, dimensions, **floats)
+        self.tap_depths = self.hypercolumn_layer.depths
         layer_names = [safe_name(name, ascii_only=True) for name in self.classes]
-        self.banks = [AnchorBank(num_filters, gamma, name=f"bank_{name}") for name in layer_names]
+        self.banks = [
+            AnchorBank(num_filters, gamma, name=f"bank_{name}", **floats) for name in layer_names
+        ]
         for bank in self.banks:
-            bank.build([(None, None, None, dimensions)] * 3)
+            bank.build([(None, None, None, depth) for depth in self.tap_depths])
         self.autoencoder = TiedAutoencoder(
-            latent_filters, noise, kernel_initializer=self.encoder_initializer, name="autoencoder"
+            latent_filters,
+            noise,
+            kernel_initializer=self.encoder_initializer,
+            name="autoencoder",
+            **floats,
         )
         self.autoencoder.build((None, None, None, num_filters * len(self.classes)))
-        self.code_equalizer = Equalizer(equalization, name="code_equalizer")
+        self.code_equalizer = Equalizer(equalization, name="code_equalizer", **floats)
         self.code_equalizer.build((None, latent_filters))
         self.bank_equalizers = [
-            Equalizer(equalization, name=f"equalizer_{name}") for name in layer_names
+            Equalizer(equalization, name=f"equalizer_{name}", **floats) for name in layer_names
         ]
         for equalizer in self.bank_equalizers:
             equalizer.build((None, num_filters))
@@ -141,7 +153,7 @@ class AnchorNet(keras.Model):
                 and trained on the same PCA.
             projections: The `HypercolumnPCA` that the banks were trained on, or None for the one
                 that comes with the package.
-            weights: As in `AnchorNet`.
+            weights: As in `AnchorNet`: those of the trunk that the banks were trained on.
             latent_filters: As in `AnchorNet`.
             seed: int. Seed of the encoder's initial values.
             **options: Further arguments of `AnchorNet`.
@@ -150,21 +162,24 @@ class AnchorNet(keras.Model):
             The model.
 
         Raises:
-            ValueError: If there is no bank, two banks are of the same class, or their shapes or
-                PCAs differ.
+            ValueError: If there is no bank, two banks are of the same class, their shapes, PCAs or
+                trunks differ, or `weights` are not those that they were trained on.
         """
         projections = projections or pca.shipped()
         bank_file.check_together(banks, projections.digest())
-        depth, num_filters = banks[0].arrays["kernel"].shape[2:]
+        num_filters = banks[0].arrays["kernel"].shape[-1]
         options.setdefault("encoder_initializer", keras.initializers.Orthogonal(seed=seed))
         model = cls(
             [file.class_name for file in banks],
             num_filters,
             latent_filters,
-            dimensions=depth // 3,
+            dimensions=max(projections.depths),
             weights=weights,
+            trunk=banks[0].trunk_description,
             **options,
         )
+        banks[0].check_trunk(model.backbone.digest)
+        projections.check_trunk(model.backbone.trunk, model.backbone.digest)
         model.hypercolumn_layer.set_pca(projections)
         for bank, equalizer, file in zip(model.banks, model.bank_equalizers, banks, strict=True):
             for name, array in file.arrays.items():
@@ -207,13 +222,7 @@ class AnchorNet(keras.Model):
         """
         contents = anchornet_folder.read(presets.find(preset))
         model = cls(**contents.options, weights=contents.trunk or weights)
-        # The download of `"imagenet"` checks its file itself; a path or a layer may hold anything.
-        given = contents.trunk is None and weights != "imagenet"
-        if given and not anchornet_folder.is_imagenet(model.backbone):
-            raise ValueError(
-                "Expected Keras' ImageNet weights, which the model was trained on. "
-                f"Received: other weights from weights={weights!r}"
-            )
+        anchornet_folder.check_trunk(model.backbone, contents, weights)
         anchornet_folder.fill(model, contents)
         if equalization is None:
             model.confidence = contents.confidence
@@ -234,11 +243,11 @@ class AnchorNet(keras.Model):
         return self.banks[self.classes.index(class_name)]
 
     def taps(self, images) -> tuple[tf.Tensor, ...]:
-        """Returns the three taps after PCA and normalisation, at their own sizes, finest first."""
+        """Returns the taps after PCA and normalisation, at their own sizes, finest first."""
         return self.hypercolumn_layer.project(self.backbone(images))
 
     def hypercolumn(self, images) -> tf.Tensor:
-        """Returns the residual hypercolumn, `(batch, height / 4, width / 4, 3 * dimensions)`."""
+        """Returns the residual hypercolumn, all taps on the grid of the finest."""
         return stack(self.taps(images))
 
     def class_responses(self, images, class_name: str, response: str = "equalized") -> tf.Tensor:
@@ -350,22 +359,44 @@ class AnchorNet(keras.Model):
         Raises:
             ValueError: If a class does not occur.
         """
-        code = pca.StreamingMoments(self.latent_filters)
-        own = [pca.StreamingMoments(self.num_filters) for _ in self.classes]
+        moments: dict[int, pca.StreamingMoments] = {}
         for responses, class_index in batches:
-            maps = self.gamma_maps(tf.convert_to_tensor(responses))
-            code.update(self.autoencoder(maps).numpy().reshape(-1, self.latent_filters))
-            by_class = np.reshape(responses, (len(responses), -1, len(own), self.num_filters))
-            for cells, index in zip(by_class, class_index, strict=True):
-                own[index].update(self.banks[index].whiten(cells[:, index]).numpy())
-        unseen = [
-            name for name, moments in zip(self.classes, own, strict=True) if not moments.count
-        ]
+            for number, vectors in self.equalized_vectors(responses, class_index):
+                known = moments.setdefault(number, pca.StreamingMoments(vectors.shape[1]))
+                known.update(vectors)
+        self.set_equalizers(moments)
+
+    def equalized_vectors(
+        self, responses: np.ndarray, class_index: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Yields what equalizers are fitted to: descriptors `(n, channels)` and whose they are.
+
+        Args:
+            responses: As in `fit_equalizers`.
+            class_index: As in `fit_equalizers`.
+
+        Returns:
+            Iterator of the number of a class, or -1 for the class-agnostic descriptor, and its
+            descriptors before they are evened out.
+        """
+        maps = self.gamma_maps(tf.convert_to_tensor(responses))
+        yield -1, self.autoencoder(maps).numpy().reshape(-1, self.latent_filters)
+        by_class = np.reshape(responses, (len(responses), -1, len(self.classes), self.num_filters))
+        for cells, index in zip(by_class, class_index, strict=True):
+            yield int(index), self.banks[index].whiten(cells[:, index]).numpy()
+
+    def set_equalizers(self, moments: Mapping[int, pca.StreamingMoments]) -> None:
+        """Fits the equalizers to moments of what `equalized_vectors` yields, by its numbers.
+
+        Raises:
+            ValueError: If a class does not occur.
+        """
+        unseen = [name for number, name in enumerate(self.classes) if number not in moments]
         if unseen:
             raise ValueError(f"Expected images of every class. Received: none of {unseen}")
-        self.code_equalizer.fit(code.statistics()[1])
-        for equalizer, moments in zip(self.bank_equalizers, own, strict=True):
-            equalizer.fit(moments.statistics()[1])
+        self.code_equalizer.fit(moments[-1].statistics()[1])
+        for number, equalizer in enumerate(self.bank_equalizers):
+            equalizer.fit(moments[number].statistics()[1])
 
     def with_classes(
         self,
@@ -425,16 +456,17 @@ class AnchorNet(keras.Model):
 
         Args:
             folder: Path that does not exist yet.
-            include_trunk: bool. Whether to write the trunk (94 MB); None to write it unless it is
-                the ImageNet trunk.
+            include_trunk: bool. Whether to write the trunk (94 MB for ResNet50); None to write it
+                unless it is the ImageNet trunk of the paper, which every machine can fetch. A
+                folder without its trunk is loaded with the same `weights`.
             dtype: dtype of the kernels in `heads.npz`, `"float32"` or `"float16"`; statistics and
                 biases stay float32.
             record: JSON values to keep in `config.json`, such as the configuration of the training.
 
         Raises:
             FileExistsError: If the folder exists.
-            ValueError: If the dtype is unknown or cannot hold the kernels, or the trunk is left out
-                although it is not the ImageNet trunk.
+            ValueError: If the dtype is unknown or cannot hold the kernels, or ResNet50 is left out
+                although its weights are not those of ImageNet.
         """
         anchornet_folder.write(self, folder, include_trunk, dtype, record)
 
@@ -457,6 +489,7 @@ class AnchorNet(keras.Model):
             "dimensions": self.dimensions,
             "noise": self.noise,
             "equalization": self.equalization,
+            "trunk": registry.short_form(self.backbone.trunk),
         }
 
     def get_config(self):

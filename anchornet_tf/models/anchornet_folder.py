@@ -8,7 +8,8 @@ import pathlib
 
 import numpy as np
 
-from anchornet_tf.trunks.backbone import TAP_NAMES, Backbone
+from anchornet_tf.trunks import registry
+from anchornet_tf.trunks.backbone import Backbone
 from anchornet_tf.utils import files
 from anchornet_tf.utils.array_archive import DAMAGE, open_archive
 from anchornet_tf.utils.image_io import MAXIMUM_SIDE
@@ -29,13 +30,15 @@ class Contents:
     Attributes:
         options: Arguments of `AnchorNet`.
         heads: The array of each variable above the trunk, by name.
-        trunk: Path of the trunk's weights, or None for those of ImageNet.
+        trunk: Path of the trunk's weights, or None where the folder has none.
+        trunk_digest: What identifies these weights; None in folders from before it was recorded.
         confidence: Contents of `confidence.json`, or None where there is none.
     """
 
     options: dict
     heads: dict[str, np.ndarray]
     trunk: pathlib.Path | None
+    trunk_digest: str | None = None
     confidence: dict | None = None
 
 
@@ -46,7 +49,8 @@ def write(
     if dtype not in _DTYPES:
         raise ValueError(f"`dtype` must be one of {', '.join(_DTYPES)}. Received: {dtype!r}")
     replaceable = is_imagenet(model.backbone)
-    if include_trunk is False and not replaceable:
+    papers = model.backbone.trunk.name == registry.DEFAULT
+    if include_trunk is False and papers and not replaceable:
         raise ValueError(
             "Expected the ImageNet trunk with `include_trunk=False`, as any other would be lost. "
             "Received: include_trunk=False with other weights"
@@ -57,6 +61,7 @@ def write(
         "format": _FORMAT,
         "options": model.options(),
         "trunk": "stored" if include_trunk else "imagenet",
+        "trunk_digest": model.backbone.digest(),
         "record": record or {},
     }
     with files.atomic_folder(folder) as temporary:
@@ -101,7 +106,7 @@ def read(folder: str | os.PathLike) -> Contents:
         confidence = None
         if (folder / _CONFIDENCE).is_file():
             confidence = json.loads((folder / _CONFIDENCE).read_text())
-        return Contents(config["options"], heads, trunk, confidence)
+        return Contents(config["options"], heads, trunk, config.get("trunk_digest"), confidence)
     except DAMAGE as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(
@@ -117,9 +122,10 @@ def _check_sizes(options: dict, heads: dict[str, np.ndarray]) -> None:
     the file itself does not need.
     """
     kernels = [heads[f"bank/{name}/kernel"].shape for name in options["classes"]]
-    expected = {(3, 3, 3 * options["dimensions"], options["num_filters"])}
-    if set(kernels) != expected:
-        raise ValueError(f"its banks have the shapes {sorted(set(kernels))}, not {expected}")
+    filters, depth = options["num_filters"], options["dimensions"]
+    # As many taps as the trunk has, each of this depth at most.
+    if any(len(shape) != 4 or shape[3] != filters or shape[2] < depth for shape in kernels):
+        raise ValueError(f"its banks have the shapes {sorted(set(kernels))}, not {filters} filters")
     code = heads["code_equalizer/matrix"].shape
     if code != (options["latent_filters"],) * 2:
         raise ValueError(f"its code has the shape {code}")
@@ -127,6 +133,33 @@ def _check_sizes(options: dict, heads: dict[str, np.ndarray]) -> None:
     for side in sides if isinstance(sides, list) else [sides]:
         if not isinstance(side, int) or not 1 <= side <= MAXIMUM_SIDE:
             raise ValueError(f"its image size is {sides}")
+
+
+def check_trunk(backbone: Backbone, contents: Contents, weights) -> None:
+    """Checks that a trunk is the one that a folder's heads were trained on.
+
+    Args:
+        backbone: The trunk.
+        contents: Of the folder.
+        weights: Where the trunk came from if the folder has none.
+
+    Raises:
+        ValueError: If it is another.
+    """
+    papers = backbone.trunk.name == registry.DEFAULT
+    # The download of `"imagenet"` checks its file itself; a path or a layer may hold anything.
+    if papers and contents.trunk is None:
+        if weights != "imagenet" and not is_imagenet(backbone):
+            raise ValueError(
+                "Expected Keras' ImageNet weights, which the model was trained on. "
+                f"Received: other weights from weights={weights!r}"
+            )
+    elif contents.trunk_digest is not None and contents.trunk_digest != backbone.digest():
+        place = contents.trunk or f"weights={weights!r}"
+        raise ValueError(
+            f"Expected the weights {contents.trunk_digest} of {backbone.trunk.name}, which the "
+            f"model was trained on. Received: weights {backbone.digest()} from {place}"
+        )
 
 
 def fill(model, contents: Contents) -> None:
@@ -151,17 +184,15 @@ def fill(model, contents: Contents) -> None:
 
 
 def is_imagenet(backbone: Backbone) -> bool:
-    """Returns whether a trunk has Keras' ImageNet weights, unchanged."""
+    """Returns whether a trunk is the paper's with Keras' ImageNet weights, unchanged."""
+    if backbone.trunk.name != registry.DEFAULT:
+        return False
     return digest(trunk_arrays(backbone)) == IMAGENET_DIGEST
 
 
 def trunk_arrays(backbone: Backbone) -> dict[str, np.ndarray]:
     """Returns the trunk's arrays, named as `Backbone(weights=PATH)` expects them."""
-    return {
-        f"{layer.name}/{variable.name}": np.asarray(variable)
-        for layer in backbone.resnet.layers
-        for variable in layer.weights
-    }
+    return {name: np.asarray(value) for name, value in backbone.named_variables().items()}
 
 
 def digest(arrays: dict[str, np.ndarray]) -> str:
@@ -175,7 +206,8 @@ def digest(arrays: dict[str, np.ndarray]) -> str:
 
 def _head_variables(model) -> dict:
     """Returns every variable above the trunk, by its name in `heads.npz`."""
-    projections = zip(TAP_NAMES, model.hypercolumn_layer.projections, strict=True)
+    hypercolumn = model.hypercolumn_layer
+    projections = zip(hypercolumn.tap_names, hypercolumn.projections, strict=True)
     layers = {f"pca/{name}": projection for name, projection in projections}
     layers |= {f"bank/{name}": model.bank(name) for name in model.classes}
     layers["autoencoder"] = model.autoencoder

@@ -4,12 +4,14 @@ import dataclasses
 import json
 import os
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from anchornet_tf.layers.anchor_bank import VARIANCE_FLOOR, AnchorBank
 from anchornet_tf.layers.equalizer import Equalizer
+from anchornet_tf.trunks import registry
+from anchornet_tf.trunks.description import TrunkDescription
 from anchornet_tf.utils import files
 from anchornet_tf.utils.array_archive import reading
 from anchornet_tf.utils.safe_names import safe_name
@@ -31,6 +33,8 @@ class BankFile:
         record: dict. The configuration of the training.
         equalizer: `(filters, filters)` map that evens out the whitened responses (see `Equalizer`),
             or None for the identity.
+        trunk: dict. `name`, the trunk as in `registry.short_form`, and `digest`, which identifies
+            its weights; None for files from before there were several trunks.
     """
 
     class_name: str
@@ -38,12 +42,41 @@ class BankFile:
     pca_digest: str
     record: dict
     equalizer: np.ndarray | None = None
+    trunk: dict | None = None
 
     @classmethod
-    def of(cls, bank: AnchorBank, class_name: str, pca_digest: str, record: dict) -> "BankFile":
+    def of(
+        cls,
+        bank: AnchorBank,
+        class_name: str,
+        pca_digest: str,
+        record: dict,
+        trunk: dict | None = None,
+    ) -> "BankFile":
         """Returns a bank with the values of a layer."""
         arrays = {name: np.asarray(getattr(bank, name)) for name in _ARRAYS}
-        return cls(class_name, arrays, pca_digest, record)
+        return cls(class_name, arrays, pca_digest, record, trunk=trunk)
+
+    @property
+    def trunk_description(self) -> TrunkDescription:
+        """The trunk that the filters expect."""
+        return registry.find(self.trunk["name"] if self.trunk else registry.DEFAULT)
+
+    def check_trunk(self, digest: Callable[[], str]) -> None:
+        """Checks that a trunk is the one that the filters were trained on.
+
+        Args:
+            digest: Returns what identifies its weights.
+
+        Raises:
+            ValueError: If it is another.
+        """
+        if self.trunk is not None and self.trunk["digest"] != digest():
+            raise ValueError(
+                f"Expected the weights {self.trunk['digest']} of {self.trunk_description.name}, "
+                f"which the bank of {self.class_name} was trained on (--weights="
+                f"{self.record.get('weights')}). Received: a trunk with weights {digest()}"
+            )
 
     def calibrated(self, mean: np.ndarray, covariance: np.ndarray) -> "BankFile":
         """Returns the bank with statistics and an equalizer that fit images of its class.
@@ -66,7 +99,7 @@ class BankFile:
         """Returns a layer with these values."""
         depth, filters = self.arrays["kernel"].shape[2:]
         bank = AnchorBank(filters, response, name=f"bank_{self._layer_name}")
-        bank.build([(None, None, None, depth // 3)] * 3)
+        bank.build([(None, None, None, depth)])
         bank.built = True
         for name in _ARRAYS:
             getattr(bank, name).assign(self.arrays[name])
@@ -102,6 +135,7 @@ class BankFile:
             "class_name": self.class_name,
             "pca_digest": self.pca_digest,
             "record": self.record,
+            "trunk": self.trunk,
         }
         arrays = dict(self.arrays)
         if self.equalizer is not None:
@@ -136,7 +170,7 @@ class BankFile:
 def _check_shapes(arrays: dict[str, np.ndarray], equalizer: np.ndarray | None) -> None:
     """Raises ValueError for arrays that are not those of one bank."""
     kernel = arrays["kernel"].shape
-    if len(kernel) != 4 or not all(kernel) or kernel[2] % 3:
+    if len(kernel) != 4 or not all(kernel):
         raise ValueError(f"its kernel has the shape {kernel}")
     expected = {name: kernel[-1:] for name in _ARRAYS if name != "kernel"}
     found = {name: arrays[name].shape for name in expected}
@@ -171,6 +205,9 @@ def check_together(banks: Sequence[BankFile], pca_digest: str) -> None:
         raise ValueError(
             f"Expected banks whose filters have the same shape and number. Received: {shapes}"
         )
+    trunks = {file.class_name: file.trunk["digest"] for file in banks if file.trunk}
+    if len(set(trunks.values())) > 1:
+        raise ValueError(f"Expected banks trained on one trunk. Received: weights {trunks}")
     others = {file.class_name: file.pca_digest for file in banks if file.pca_digest != pca_digest}
     if others:
         raise ValueError(

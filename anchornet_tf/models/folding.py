@@ -45,7 +45,7 @@ def features_function(
 
 def _of_fewer_channels(model: AnchorNet, fine_rank: int) -> Callable[[tf.Tensor], tf.Tensor]:
     kernel, bias = agnostic_filters(model)
-    channels, reduced = reduced_filters(kernel, model.dimensions, fine_rank)
+    channels, reduced = reduced_filters(kernel, model.tap_depths[0], fine_rank)
 
     def network(images):
         fine, *coarse = model.taps(images)
@@ -83,9 +83,9 @@ def _check_rank(rank: int, model: AnchorNet) -> None:
             "`fine_rank` needs a model with gamma='whitened'. "
             f"Received: fine_rank={rank}, gamma={model.gamma!r}"
         )
-    if not 1 <= rank <= model.dimensions:
+    if not 1 <= rank <= model.tap_depths[0]:
         raise ValueError(
-            f"`fine_rank` must be from 1 to {model.dimensions}, the channels of the fine tap. "
+            f"`fine_rank` must be from 1 to {model.tap_depths[0]}, the channels of the fine tap. "
             f"Received: fine_rank={rank}"
         )
 

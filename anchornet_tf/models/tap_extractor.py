@@ -13,14 +13,18 @@ class TapExtractor:
     """The frozen part of the network: trunk and PCA.
 
     Args:
-        backbone: A `Backbone`, or the `weights` to make one with.
-        projections: A `HypercolumnPCA`, a `Hypercolumn` to share, or None for the PCA that comes
-            with the package.
+        backbone: A `Backbone`, or the `weights` to make the paper's one with.
+        projections: A `HypercolumnPCA`, a `Hypercolumn` to share, or None for the PCA of the trunk:
+            that of the paper's trunk comes with the package, others are fitted once by
+            `python -m trainers.fit_pca`.
 
     Attributes:
         backbone: The trunk.
         hypercolumn: The layer that projects and normalises its taps.
         pca_digest: str. Identifies the PCA; None for a shared `Hypercolumn`.
+
+    Raises:
+        ValueError: If the PCA is that of another trunk, or there is none.
     """
 
     def __init__(
@@ -28,16 +32,17 @@ class TapExtractor:
         backbone: Backbone | str = "imagenet",
         projections: pca.HypercolumnPCA | Hypercolumn | None = None,
     ):
-        self.backbone = backbone if isinstance(backbone, keras.layers.Layer) else Backbone(backbone)
+        made = isinstance(backbone, keras.layers.Layer)
+        self.backbone = backbone if made else Backbone(weights=backbone)
         if isinstance(projections, Hypercolumn):
             # Others may go on training a shared layer, so its PCA is not fixed.
             self.hypercolumn, self.pca_digest = projections, None
         else:
-            projections = projections or pca.shipped()
-            self.hypercolumn, self.pca_digest = (
-                Hypercolumn(projections.taps[0].components.shape[1], fitted=projections),
-                projections.digest(),
-            )
+            trunk, digest = self.backbone.trunk, self.backbone.digest
+            projections = projections or pca.of_trunk(trunk, digest)
+            projections.check_trunk(trunk, digest)
+            self.hypercolumn = Hypercolumn(projections.depths, fitted=projections)
+            self.pca_digest = projections.digest()
         self._compiled = tf.function(
             self.taps, input_signature=[tf.TensorSpec((None, None, None, 3), tf.float32)]
         )

@@ -30,7 +30,9 @@ class Evaluation:
         None, "Folder of the benchmark as its makers publish it; parts_world needs none."
     )
     features: tuple[str, ...] = option(
-        ("hc",), "Descriptors to compare.", choices=DESCRIPTORS.names
+        ("hc",),
+        "Descriptors to compare; also taps:TRUNK/TAP, such as taps:dinov2_small/block9.",
+        choices=DESCRIPTORS.names,
     )
     matchers: tuple[str, ...] = option(
         ("nearest",), "Matchers to run on each.", flag="matcher", choices=MATCHERS.names
@@ -68,6 +70,12 @@ class Evaluation:
     )
     banks: Path | None = option(
         None, "Folder of <class>.npz banks (RUN/banks), for anchornet-class without a model."
+    )
+    trunk: str | None = option(None, "The trunk of hc, see docs/trunks.md; resnet50 by default.")
+    weights: Path | None = option(
+        None,
+        "Weights of the trunk of hc, taps:... and anchornet-class: a file or folder; by default "
+        "those that its makers publish, or those that a bank was trained with.",
     )
     image_size: int | None = option(
         224, "Side that networks see images at; 0 for the images' own sizes.", none=0

@@ -17,6 +17,8 @@ _AGNOSTIC, _OF_CLASS = "anchornet", "anchornet-class"
 _PARTS = "constellation"
 # The option of the descriptor that runs an exported file.
 _EXPORTED = "file"
+# Descriptors of parts that were found in one trunk and are of no use in another.
+_CONSTELLATION = ("constellation-hc", "constellation-bp")
 
 
 class Descriptors:
@@ -31,6 +33,8 @@ class Descriptors:
         banks: Folder of `<class>.npz` banks as `trainers.stage1` writes them, for
             `"anchornet-class"` without a model.
         image_size: int or None. The size that networks resize images to, see `DeepDescriptor`.
+        trunk: The trunk of descriptors that take one, see `Backbone`; None for their own.
+        weights: The weights of the trunk of descriptors that take a trunk's weights, or None.
 
     Raises:
         ValueError: If there is no such model, or an option names a model other than `model`.
@@ -42,6 +46,8 @@ class Descriptors:
         model: str | os.PathLike | None = None,
         banks: str | os.PathLike | None = None,
         image_size: int | None = 224,
+        trunk: str | None = None,
+        weights: str | os.PathLike | None = None,
     ):
         self._given = {name: dict(own) for name, own in (options or {}).items()}
         for own in self._given.values():
@@ -55,6 +61,11 @@ class Descriptors:
         self._model = presets.find(model) if model else None
         self._banks = pathlib.Path(banks) if banks else None
         self._image_size = image_size
+        self._of_trunk = {
+            name: str(value)
+            for name, value in (("trunk", trunk), ("weights", weights))
+            if value is not None
+        }
 
     def check(self, feature: str, classes: Iterable[str]) -> None:
         """Finds what is missing before any work is done.
@@ -153,6 +164,7 @@ class Descriptors:
         identity = {name: repr(value) for name, value in self._given.get(feature, {}).items()}
         if "image_size" in DESCRIPTORS.options(feature):
             identity.setdefault("image_size", repr(self._image_size))
+        identity |= self._identity_of_trunk(feature)
         if self._is_trained(feature):
             identity["weights"] = _digest(self._weight_files(feature))
         given = self._given.get(feature, {}).get(_PARTS)
@@ -172,7 +184,20 @@ class Descriptors:
             options.setdefault("image_size", self._image_size)
         if self._is_trained(feature) and self._model is not None and "bank" not in options:
             options.setdefault("model", self._model)
-        return options
+        takes = () if feature in _CONSTELLATION else DESCRIPTORS.options(feature)
+        of_trunk = {name: value for name, value in self._of_trunk.items() if name in takes}
+        return options if "model" in options else of_trunk | options
+
+    def _identity_of_trunk(self, feature: str) -> dict:
+        """Returns which trunk features depend on, and a digest of its file if it was given."""
+        options = self._options(feature)
+        found = {name: repr(options[name]) for name in ("trunk", "weights") if name in options}
+        place = pathlib.Path(str(options.get("weights", "")))
+        if "weights" in options and place.exists():
+            found["trunk_weights"] = _digest(
+                [place] if place.is_file() else sorted(place.glob("*.safetensors"))
+            )
+        return found
 
     def _weight_files(self, feature: str) -> list[pathlib.Path]:
         options = self._options(feature)

@@ -58,6 +58,8 @@ def evaluate(evaluation: Evaluation, progress: bool = True) -> results.Results:
                 evaluation.model,
                 evaluation.banks,
                 evaluation.image_size,
+                evaluation.trunk,
+                evaluation.weights,
             ),
             GridOptions(
                 features=features,

@@ -26,6 +26,7 @@ from anchornet_tf.runner.descriptors import Descriptors
 from anchornet_tf.runner.proposal_store import ProposalStore
 from anchornet_tf.utils.image_io import ScaledImage
 from anchornet_tf.utils.journal import Journal
+from anchornet_tf.utils.safe_names import path_part
 
 NO_FEATURES = "-"
 _UNMOVED = "none"  # The matcher that looks at nothing.
@@ -165,7 +166,7 @@ class Grid:
                     if feature == NO_FEATURES
                     else self._descriptors.identity(feature),
                 }
-                journal = Journal(folder / f"{matcher}+{feature}.jsonl", header)
+                journal = Journal(folder / path_part(f"{matcher}+{feature}.jsonl"), header)
                 yield Cell(feature, matcher, measures, journal)
 
     def run(self, progress: bool = True) -> list[Cell]:

@@ -12,6 +12,7 @@ from anchornet_tf.matchers.flow import Flow
 from anchornet_tf.runner.grid import Grid
 from anchornet_tf.runner.results import Results, Row
 from anchornet_tf.utils import files
+from anchornet_tf.utils.safe_names import path_part
 
 
 def write_pictures(results: Results, grid: Grid, folder: str | os.PathLike) -> list[pathlib.Path]:
@@ -33,7 +34,7 @@ def write_pictures(results: Results, grid: Grid, folder: str | os.PathLike) -> l
             figure = draw_pair(pair, grid.flow(cell, pair))
             score = next(iter(row.figures))
             figure.suptitle(f"{row.name}, {kind}: {pair.name}, {score} {value:.3f}", fontsize=9)
-            path = folder / f"{row.name}_{kind}.png"
+            path = folder / path_part(f"{row.name}_{kind}.png")
             with files.atomic_file(path) as temporary:
                 figure.savefig(temporary, dpi=110)
             written.append(path)

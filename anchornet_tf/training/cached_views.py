@@ -13,6 +13,7 @@ from anchornet_tf.training.batch_plan import BatchPlan
 from anchornet_tf.training.joint_plan import JointPlan
 from anchornet_tf.training.stage1.config import Stage1Config
 from anchornet_tf.training.stage2.config import Stage2Config
+from anchornet_tf.trunks import registry
 from anchornet_tf.trunks.pca import DIMENSIONS, HypercolumnPCA
 
 _BATCHES_AHEAD = 2
@@ -32,7 +33,8 @@ class CachedViews:
         image_size: int, side of the square images.
         views: int, views per image; the first is the image itself.
         seed: int, of the views.
-        dimensions: int, channels of each tap after the PCA.
+        dimensions: int, channels of each tap after the PCA, at most.
+        trunk: the trunk, as in `Backbone`.
     """
 
     def __init__(
@@ -46,10 +48,16 @@ class CachedViews:
         views: int,
         seed: int,
         dimensions: int = DIMENSIONS,
+        trunk: registry.Trunk = registry.DEFAULT,
     ):
         self.source = source
         self.image_size, self.views, self.seed = image_size, views, seed
+        described = registry.find(trunk)
+        # Caches of the paper's trunk are older than this entry.
+        usual = described == registry.find(registry.DEFAULT)
+        others = {} if usual else {"trunk": described.to_json()}
         key = tap_cache.cache_key(
+            **others,
             source=source.fingerprint(),
             pca=pca_digest,
             weights=weights,
@@ -58,7 +66,9 @@ class CachedViews:
             seed=seed,
         )
         folder = pathlib.Path(folder or tap_cache.default_folder())
-        self.cache = tap_cache.TapCache(folder / key, len(source) * views, image_size, dimensions)
+        self.cache = tap_cache.TapCache(
+            folder / key, len(source) * views, image_size, dimensions, described
+        )
 
     @classmethod
     def of_run(
@@ -67,6 +77,7 @@ class CachedViews:
         source: ImageSource,
         folder: str | os.PathLike | None,
         projections: HypercolumnPCA,
+        trunk: registry.Trunk,
     ) -> "CachedViews":
         """Returns the cache of a run's configuration."""
         return cls(
@@ -77,7 +88,8 @@ class CachedViews:
             image_size=config.image_size,
             views=config.views,
             seed=config.seed,
-            dimensions=projections.taps[0].components.shape[1],
+            dimensions=max(projections.depths),
+            trunk=trunk,
         )
 
     def fill(self, extractor: TapExtractor, plan: BatchPlan | JointPlan) -> int:

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from anchornet_tf.datasets.label_map import normal_form
+from anchornet_tf.trunks import registry
 from anchornet_tf.utils.config_fields import option
 
 BANK_LOSS_WEIGHTS = ("weight_discr", "weight_aux", "weight_div_a", "weight_div_b")
@@ -81,6 +82,33 @@ def label_map_option():
         "that it does not name. voc20: PASCAL VOC's twenty classes and their ImageNet synsets, the "
         "default for tfds:imagenet2012 and tfds:voc.",
     )
+
+
+def trunk_option():
+    """Returns the field that names the trunk."""
+    return option(
+        registry.DEFAULT,
+        f"The trunk: {', '.join(registry.names())}; or a folder, see docs/trunks.md. Taps may "
+        "follow: dinov2_small/block6+block9.",
+    )
+
+
+def weights_option():
+    """Returns the field that names the weights of the trunk."""
+    return option(
+        "imagenet",
+        "Weights of the trunk: imagenet for those that its makers publish, or the path of a file "
+        "(.npz; .h5 of Keras) or of a Hugging Face folder.",
+    )
+
+
+def usual_sigma(stride: int) -> float:
+    """Returns the deviation of the Gaussian of L_DivB, in cells: 12 pixels, 3 of ResNet50's cells.
+
+    Args:
+        stride: int. Pixels per cell of the finest tap.
+    """
+    return 12 / stride
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 import dataclasses
 
+from anchornet_tf.training.config import trunk_option, weights_option
 from anchornet_tf.utils.config_fields import option
 
-# Of the finest tap, res2c, which has the fewest channels.
+# Paper section 3; and of resnet50's finest tap, res2c, all channels.
 _MOST_DIMENSIONS = 256
 
 
@@ -22,14 +23,15 @@ class PCAConfig:
     )
     positions: int = option(60, "Random positions taken from each tap of an image.")
     dimensions: int = option(
-        _MOST_DIMENSIONS, f"Components kept of each tap, at most {_MOST_DIMENSIONS}."
+        _MOST_DIMENSIONS,
+        f"Components kept of each tap, at most {_MOST_DIMENSIONS}, and all where it has fewer "
+        "channels.",
     )
     image_size: int = option(224, "Images are squashed to squares of this many pixels per side.")
     batch_size: int = option(16, "Images per pass of the trunk.")
     seed: int = option(0, "Chooses the images and the positions.")
-    weights: str = option(
-        "imagenet", "Weights of the trunk: imagenet, or the path of a .npz or .h5 file."
-    )
+    trunk: str = trunk_option()
+    weights: str = weights_option()
 
     def __post_init__(self):
         for name in ("num_images", "positions", "batch_size"):
@@ -39,8 +41,7 @@ class PCAConfig:
                 )
         if not 1 <= self.dimensions <= _MOST_DIMENSIONS:
             raise ValueError(
-                f"`dimensions` must be from 1 to {_MOST_DIMENSIONS}, the channels of the finest "
-                f"tap. Received: {self.dimensions}"
+                f"`dimensions` must be from 1 to {_MOST_DIMENSIONS}. Received: {self.dimensions}"
             )
         if self.image_size < 32:
             raise ValueError(f"`image_size` must be at least 32. Received: {self.image_size}")

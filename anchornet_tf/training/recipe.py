@@ -10,6 +10,7 @@ from anchornet_tf.training.stage1 import run as stage1_run
 from anchornet_tf.training.stage1.config import Stage1Config
 from anchornet_tf.training.stage2 import run as stage2_run
 from anchornet_tf.training.stage2.config import Stage2Config
+from anchornet_tf.trunks import registry
 
 # The classes that PF-WILLOW shows: where the price of leaving diversity out can be measured.
 ABLATED = ("bird", "bottle", "car", "motorbike")
@@ -29,9 +30,9 @@ def reproduce(recipe: RecipeConfig) -> pathlib.Path:
         BrokenLoss: where a loss becomes NaN.
     """
     workdir, settings = pathlib.Path(recipe.workdir), SETTINGS[recipe.setting]
-    names = ("data", "background", "label_map", "seed")
+    names = ("data", "background", "label_map", "weights", "image_size", "seed")
     common = {name: getattr(recipe, name) for name in names}
-    stage1 = {**common, **settings["stage1"]}
+    stage1 = {**common, "trunk": recipe.trunk, "pca": recipe.pca, **settings["stage1"]}
     # Made first, so that a wrong value is found before hours of training.
     whole = Stage1Config(classes=(ALL,), **stage1)
     there = open_source(recipe.data, label_map=recipe.label_map, seed=recipe.seed)
@@ -47,5 +48,6 @@ def reproduce(recipe: RecipeConfig) -> pathlib.Path:
         model = AnchorNet.from_preset(workdir / "stage2" / "model", weights=joint.weights)
         # Where the data lay is of no use to others.
         record = {"setting": recipe.setting, "seed": recipe.seed, **settings}
+        record |= {} if recipe.trunk == registry.DEFAULT else {"trunk": recipe.trunk}
         model.save_to_preset(output, dtype="float16", record=record)
     return output

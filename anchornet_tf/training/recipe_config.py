@@ -7,6 +7,8 @@ from anchornet_tf.training.config import (
     background_option,
     data_option,
     label_map_option,
+    trunk_option,
+    weights_option,
 )
 from anchornet_tf.utils.config_fields import option
 
@@ -35,6 +37,10 @@ class RecipeConfig:
     data: str = data_option(required=True)
     background: str = background_option()
     label_map: str = label_map_option()
+    trunk: str = trunk_option()
+    weights: str = weights_option()
+    pca: str = option("", "PCA file of trainers.fit_pca. Default: as in trainers.stage1.")
+    image_size: int = option(224, "Side of the training images in pixels.")
     setting: str = option("short", "How long to train.", choices=tuple(SETTINGS))
     ablation: bool = option(
         True, "Also train those classes that PF-WILLOW has without diversity, to compare with."

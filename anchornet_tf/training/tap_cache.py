@@ -12,17 +12,31 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from tqdm import tqdm
 
-from anchornet_tf.trunks.pca import DIMENSIONS, TAP_NAMES
+from anchornet_tf.trunks import registry
+from anchornet_tf.trunks.description import TrunkDescription
+from anchornet_tf.trunks.pca import DIMENSIONS
 from anchornet_tf.utils import files
+from anchornet_tf.utils.safe_names import safe_name
 
-_STRIDES = (4, 16, 32)
 _DONE = "done"
 
 
-def tap_shapes(image_size: int, dimensions: int = DIMENSIONS) -> tuple[tuple[int, ...], ...]:
-    """Returns the (height, width, dimensions) of each projected tap for square images."""
-    sides = [-(-image_size // stride) for stride in _STRIDES]
-    return tuple((side, side, dimensions) for side in sides)
+def tap_shapes(
+    image_size: int,
+    dimensions: int = DIMENSIONS,
+    trunk: TrunkDescription | None = None,
+) -> tuple[tuple[int, ...], ...]:
+    """Returns the (height, width, dimensions) of each projected tap for square images.
+
+    Args:
+        image_size: int. Side of the images.
+        dimensions: int. Channels kept of each tap, or all where it has fewer.
+        trunk: The trunk; None for the paper's.
+    """
+    trunk = trunk or registry.find(registry.DEFAULT)
+    grids = trunk.grids(image_size, image_size)
+    depths = trunk.depths(dimensions)
+    return tuple((*grid, depth) for grid, depth in zip(grids, depths, strict=True))
 
 
 def cache_key(**identity) -> str:
@@ -40,7 +54,8 @@ class TapCache:
         folder: where the files are; made when missing. One folder per `cache_key`.
         num_rows: int. Rows in all.
         image_size: int. Side of the images that the taps come from.
-        dimensions: int. Channels of each tap after the PCA.
+        dimensions: int. Channels of each tap after the PCA, at most.
+        trunk: The trunk that they are taps of; None for the paper's.
     """
 
     def __init__(
@@ -49,13 +64,15 @@ class TapCache:
         num_rows: int,
         image_size: int,
         dimensions: int = DIMENSIONS,
+        trunk: TrunkDescription | None = None,
     ):
         self.folder = files.make_folder(folder)
         self.num_rows = num_rows
-        self.shapes = tap_shapes(image_size, dimensions)
+        trunk = trunk or registry.find(registry.DEFAULT)
+        self.shapes = tap_shapes(image_size, dimensions, trunk)
         layout = {
-            name: (np.dtype(np.float16), (num_rows, *shape))
-            for name, shape in zip(TAP_NAMES, self.shapes, strict=True)
+            safe_name(name): (np.dtype(np.float16), (num_rows, *shape))
+            for name, shape in zip(trunk.tap_names, self.shapes, strict=True)
         } | {_DONE: (np.dtype(np.uint8), (num_rows,))}
         with files.locked(self.folder / "tap_cache"):
             self._make_whole(layout)

@@ -1,42 +1,55 @@
-"""The ResNet50 trunk with the three taps that residual hypercolumns are made of."""
+"""The trunk: a network whose activations at a few depths hypercolumns are made of."""
 
-import hashlib
+import json
 import os
+from collections.abc import Sequence
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from anchornet_tf.trunks import pretrained
+from anchornet_tf.trunks import networks, registry, trunk_weights
+from anchornet_tf.trunks.preprocessing import preprocess
+from anchornet_tf.utils import files
 
-# Paper section 3: res2c, res4c and res5c after their final ReLU. res4c is the third of six res4
-# blocks.
-TAP_LAYERS = ("conv2_block3_out", "conv4_block3_out", "conv5_block3_out")
-TAP_NAMES = ("res2c", "res4c", "res5c")
-TAP_CHANNELS = (256, 1024, 2048)
-TAP_STRIDES = (4, 16, 32)
-
-MINIMUM_SIZE = 32
-
-# Mean of ILSVRC12 in BGR, as subtracted by the trunk's makers.
-_BGR_MEAN = (103.939, 116.779, 123.68)
+# The paper's trunk.
+_PAPERS = registry.find(registry.DEFAULT)
+TAP_LAYERS = tuple(tap.layer for tap in _PAPERS.taps)
+TAP_NAMES, TAP_CHANNELS, TAP_STRIDES = _PAPERS.tap_names, _PAPERS.channels, _PAPERS.strides
 
 
 @keras.saving.register_keras_serializable(package="anchornet_tf")
 class Backbone(keras.layers.Layer):
-    """ResNet50 up to its last residual block, giving the activations of three of its blocks.
+    """A trunk, giving the activations of some of its layers.
 
     The preprocessing is inside: images come in as RGB from 0 to 255. Batch normalisation always
-    uses its stored statistics, in training too, as the paper's end-to-end stage does.
+    uses its stored statistics, in training too, as the paper's end-to-end stage does. Trunks that
+    need sides of certain multiples see images resized to the nearest ones.
 
     Args:
-        weights: `"imagenet"` (from the cache or the network), the path of a `.npz` or `.h5` file,
-            or None for random weights.
+        trunk: Which network: a name such as `"resnet50"` (the paper's), `"convnext_tiny"` or
+            `"dinov2_small"`, see docs/trunks.md; a Hugging Face folder of DINOv2 or DINOv3; a
+            folder that `save_to_folder` wrote; or a `TrunkDescription`. Taps may follow, as in
+            `"dinov2_small/block6+block9"`.
+        weights: `"imagenet"` for those that the network's makers publish (from the cache or the
+            network), the path of a file or folder, or None for random weights. A folder given as
+            `trunk` has its own.
+        taps: Names of taps or layers in place of the trunk's own, finest first, one to four.
+
+    Attributes:
+        trunk: The `TrunkDescription`.
+        network: The Keras model or layer behind the preprocessing.
 
     Input shape: `(batch, height, width, 3)`, uint8 or float, height and width at least 32.
-    Output shape: three tensors, finest first: `(batch, height / 4, width / 4, 256)`,
-        `(batch, height / 16, width / 16, 1024)`, `(batch, height / 32, width / 32, 2048)`, rounded
-        up.
+    Output shape: one tensor per tap, finest first. For `"resnet50"`, `(batch, height / 4,
+        width / 4, 256)`, `(batch, height / 16, width / 16, 1024)` and `(batch, height / 32,
+        width / 32, 2048)`, rounded up.
+
+    Raises:
+        FileNotFoundError: If there are no such weights.
+        ImportError: If the trunk needs a package that is not installed.
+        ValueError: If there is no such trunk, tap or layer, or the weights are of another network.
+        WeightsUnavailable: If published weights cannot be had.
 
     Example:
 
@@ -45,28 +58,93 @@ class Backbone(keras.layers.Layer):
     from anchornet_tf import Backbone
 
     images = np.zeros((1, 224, 224, 3), np.uint8)
-    res2c, res4c, res5c = Backbone(weights=None)(images)
+    res2c, res4c, res5c = Backbone("resnet50", weights=None)(images)
     ```
 
     Reference: He et al., Deep Residual Learning for Image Recognition, CVPR 2016.
     """
 
-    def __init__(self, weights: str | os.PathLike | None = "imagenet", **kwargs):
+    def __init__(
+        self,
+        trunk: registry.Trunk = registry.DEFAULT,
+        weights: str | os.PathLike | None = trunk_weights.PUBLISHED,
+        taps: Sequence[str] = (),
+        **kwargs,
+    ):
         kwargs.setdefault("name", "backbone")
         # Images may be uint8, which Keras must not cast before we check them.
         super().__init__(autocast=False, **kwargs)
-        resnet = keras.applications.ResNet50(include_top=False, weights=None)
-        self.resnet = keras.Model(
-            resnet.inputs, [resnet.get_layer(name).output for name in TAP_LAYERS], name="resnet50"
-        )
+        self.trunk = registry.find(trunk, taps)
+        self.network = networks.make(self.trunk)
+        if weights == trunk_weights.PUBLISHED:
+            weights = registry.folder_of(trunk) or weights
         if weights is not None:
-            load = pretrained.load_imagenet if weights == "imagenet" else None
-            assign_weights(self.resnet, load() if load else pretrained.load_path(weights))
+            trunk_weights.load(self.trunk, self.network, weights)
         self.built = True
 
+    @classmethod
+    def from_model(
+        cls,
+        model: keras.Model,
+        taps: Sequence[str],
+        preprocessing: str = "none",
+        name: str | None = None,
+        multiple: int = 1,
+    ) -> "Backbone":
+        """Makes a trunk of a Keras model of your own, with a copy of its weights.
+
+        Args:
+            model: A functional Keras model of RGB images. If it takes one size alone, images are
+                resized to it.
+            taps: Names of one to four layers that give maps, finest first.
+            preprocessing: What the model expects: `"none"` for RGB from 0 to 255, `"tf"` for -1 to
+                1, `"torch"` or `"caffe"` as the functions of Keras of these names do.
+            name: What to call the trunk; the model's name by default.
+            multiple: int. The sides of images are rounded to multiples of this; needed for models
+                with convolutions that are not padded.
+
+        Raises:
+            ValueError: If the model is no such model, or has no such layers.
+
+        Example:
+
+        ```python
+        import keras
+        from anchornet_tf import Backbone
+
+        model = keras.applications.MobileNetV2(include_top=False, weights=None)
+        layers = ["block_3_expand_relu", "block_13_expand_relu", "out_relu"]
+        backbone = Backbone.from_model(model, layers, preprocessing="tf")
+        ```
+        """
+        described = networks.describe(
+            model, taps, preprocessing, name or f"own_{model.name}", multiple
+        )
+        made = cls(described, weights=None)
+        source = networks.tapped(model, [tap.layer for tap in described.taps], described.name)
+        made.network.set_weights(source.get_weights())
+        return made
+
     def call(self, images):
-        images = preprocess(images)
-        return tuple(self.resnet(images, training=False))
+        images = tf.convert_to_tensor(images)
+        if self.trunk.multiple > 1 or self.trunk.input_size is not None:
+            images = self._resized(images)
+        taps = self.network(preprocess(images, self.trunk.preprocessing), training=False)
+        # Keras takes a single output out of its list.
+        taps = taps if isinstance(taps, list | tuple) else [taps]
+        # In mixed precision the trunk computes in 16 bits. What follows tells descriptors apart by
+        # small differences, so it gets 32.
+        return tuple(tf.cast(tap, tf.float32) for tap in taps)
+
+    def _resized(self, images):
+        if images.shape.rank != 4:
+            return images  # `preprocess` says what is wrong.
+        known = self.trunk.seen_size(*images.shape[1:3])
+        if None not in known:
+            same = known == tuple(images.shape[1:3])
+            return images if same else tf.image.resize(images, known)
+        size = self.trunk.seen_size(*tf.unstack(tf.shape(images)[1:3]), largest=tf.maximum)
+        return tf.image.resize(images, tf.stack(size))
 
     def digest(self) -> str:
         """Returns a string that identifies the weights: what is chosen by one trunk fits no other.
@@ -79,18 +157,34 @@ class Backbone(keras.layers.Layer):
         assert Backbone(weights=None).digest() != Backbone(weights=None).digest()
         ```
         """
-        digest = hashlib.sha256()
-        for layer in self.resnet.layers:
-            for variable in layer.weights:
-                digest.update(f"{layer.name}/{variable.name}\n".encode())
-                digest.update(np.ascontiguousarray(variable, np.float32))
-        return digest.hexdigest()[:16]
+        return trunk_weights.digest(self.trunk, self.network)
+
+    def named_variables(self) -> dict:
+        """Returns the variables by the names that they have in files of weights."""
+        return trunk_weights.named_variables(self.trunk, self.network)
+
+    def save_to_folder(self, folder: str | os.PathLike) -> None:
+        """Writes description and weights to a folder, which `Backbone(folder)` and programs read.
+
+        Args:
+            folder: Path that does not exist yet.
+
+        Raises:
+            FileExistsError: If the folder exists.
+        """
+        with files.atomic_folder(folder) as temporary:
+            (temporary / registry.DESCRIPTION_FILE).write_text(
+                json.dumps(self.trunk.to_json(), indent=2) + "\n"
+            )
+            arrays = {name: np.asarray(value) for name, value in self.named_variables().items()}
+            np.savez(temporary / trunk_weights.WEIGHTS_FILE, **arrays)
 
     def compute_output_shape(self, input_shape):
         batch, height, width, _ = input_shape
+        grids = self.trunk.grids(height, width)
         return tuple(
-            (batch, _cells(height, stride), _cells(width, stride), channels)
-            for stride, channels in zip(TAP_STRIDES, TAP_CHANNELS, strict=True)
+            (batch, *grid, channels)
+            for grid, channels in zip(grids, self.trunk.channels, strict=True)
         )
 
     def compute_output_spec(self, images):
@@ -99,66 +193,5 @@ class Backbone(keras.layers.Layer):
 
     def get_config(self):
         # A saved model carries its weights itself: loading must not fetch others first.
-        return {**super().get_config(), "weights": None}
-
-
-def _cells(size: int | None, stride: int) -> int | None:
-    return None if size is None else -(-size // stride)
-
-
-def check_images(images) -> None:
-    """Checks that a tensor can be a batch of RGB images for the trunk.
-
-    Sizes that are only known when the graph runs are checked then; values are checked in eager mode
-    only.
-
-    Raises:
-        ValueError: If rank, channels, size, dtype or values are wrong.
-    """
-    shape = images.shape
-    if shape.rank != 4 or shape[-1] != 3:
-        raise ValueError(
-            "Expected RGB images of shape (batch, height, width, 3); add the batch dimension with "
-            f"`image[None]` and turn grey or RGBA images into RGB. Received: shape={tuple(shape)}"
-        )
-    if any(size is not None and size < MINIMUM_SIZE for size in shape[1:3]):
-        raise ValueError(
-            f"Expected images of at least {MINIMUM_SIZE} pixels on each side. "
-            f"Received: shape={tuple(shape)}"
-        )
-    if not (images.dtype == tf.uint8 or images.dtype.is_floating):
-        raise ValueError(
-            f"Expected uint8 or float images from 0 to 255. Received: dtype={images.dtype.name}"
-        )
-    values_known = isinstance(images, tf.__internal__.EagerTensor) and images.dtype.is_floating
-    if values_known and not bool(tf.reduce_all(tf.math.is_finite(images))):
-        raise ValueError("Expected finite pixel values. Received: images with NaN or infinity")
-
-
-def preprocess(images) -> tf.Tensor:
-    """Turns RGB 0..255 into the trunk's input: BGR, float32, the mean of ILSVRC12 removed."""
-    images = tf.convert_to_tensor(images)
-    check_images(images)
-    return tf.cast(images, tf.float32)[..., ::-1] - tf.constant(_BGR_MEAN)
-
-
-def assign_weights(model: keras.Model, weights: pretrained.Weights) -> None:
-    """Copies named arrays into a Keras ResNet50 (with or without its top).
-
-    Raises:
-        ValueError: If an array is missing or has another shape; the model keeps its weights
-            then.
-    """
-    pairs = []
-    for layer in model.layers:
-        for variable in layer.weights:
-            name = f"{layer.name}/{variable.name}"
-            array = weights.get(name)
-            if array is None or tuple(array.shape) != tuple(variable.shape):
-                raise ValueError(
-                    f"Expected an array {name!r} of shape {tuple(variable.shape)} in the weights. "
-                    f"Received: {None if array is None else tuple(array.shape)}"
-                )
-            pairs.append((variable, array))
-    for variable, array in pairs:
-        variable.assign(array)
+        trunk = registry.short_form(self.trunk)
+        return {**super().get_config(), "trunk": trunk, "weights": None}

@@ -7,13 +7,18 @@ import importlib.resources
 import json
 import os
 import pathlib
+from collections.abc import Callable
 
 import numpy as np
 
+from anchornet_tf.trunks import registry
+from anchornet_tf.trunks.description import TrunkDescription
 from anchornet_tf.utils import files
-from anchornet_tf.utils.array_archive import reading
+from anchornet_tf.utils.array_archive import DAMAGE, open_archive
+from anchornet_tf.utils.safe_names import safe_name
 
-TAP_NAMES = ("res2c", "res4c", "res5c")
+# Of the paper's trunk, and of files that do not name their taps.
+TAP_NAMES = registry.find(registry.DEFAULT).tap_names
 DIMENSIONS = 256  # Paper section 3.
 
 _SHIPPED = "hypercolumn_pca.npz"
@@ -43,10 +48,44 @@ class TapPCA:
 
 @dataclasses.dataclass(frozen=True)
 class HypercolumnPCA:
-    """The components of all three taps, with a record of how they were fitted."""
+    """The components of all taps of a trunk, with a record of how they were fitted."""
 
     taps: tuple[TapPCA, ...]
     record: dict
+
+    @property
+    def tap_names(self) -> tuple[str, ...]:
+        """The names of the taps, finest first."""
+        return tuple(self.record.get("taps", TAP_NAMES))
+
+    @property
+    def depths(self) -> tuple[int, ...]:
+        """How many components of each tap there are."""
+        return tuple(tap.components.shape[1] for tap in self.taps)
+
+    def check_trunk(self, trunk: TrunkDescription, digest: Callable[[], str]) -> None:
+        """Checks that these are components of a trunk's taps.
+
+        Args:
+            trunk: The trunk.
+            digest: Returns what identifies its weights; asked only where the record has it too.
+
+        Raises:
+            ValueError: If they are those of another trunk, of other taps, or of other weights.
+        """
+        channels = tuple(len(tap.mean) for tap in self.taps)
+        if (self.tap_names, channels) != (trunk.tap_names, trunk.channels):
+            raise ValueError(
+                f"Expected a PCA of {_taps(trunk.tap_names, trunk.channels)}, the taps of "
+                f"{trunk.name}. Received: one of {_taps(self.tap_names, channels)}"
+            )
+        fitted_on = self.record.get("trunk_digest")
+        if fitted_on is not None and fitted_on != digest():
+            raise ValueError(
+                f"Expected a PCA that was fitted on these weights of {trunk.name}, {digest()}; "
+                "give the same `weights`, or fit another by `python -m trainers.fit_pca`. "
+                f"Received: one fitted on {fitted_on}"
+            )
 
     def digest(self) -> str:
         """Returns a string that identifies the projections.
@@ -62,7 +101,7 @@ class HypercolumnPCA:
     def save(self, path: str | os.PathLike) -> None:
         """Writes a `.npz` file, whole or not at all."""
         arrays = {"record": np.frombuffer(json.dumps(self.record).encode(), np.uint8)}
-        for name, tap in zip(TAP_NAMES, self.taps, strict=True):
+        for name, tap in zip(self.tap_names, self.taps, strict=True):
             for field in dataclasses.fields(tap):
                 arrays[f"{name}/{field.name}"] = np.asarray(getattr(tap, field.name), np.float32)
         with files.atomic_file(path) as temporary:
@@ -81,19 +120,24 @@ class HypercolumnPCA:
             raise FileNotFoundError(
                 f"Expected a PCA file made by `python -m trainers.fit_pca`. Received: {path}"
             )
-        expected = "Expected a PCA file made by `python -m trainers.fit_pca`"
-        with reading(path, expected) as archive:
-            taps = tuple(
-                TapPCA(
-                    mean=archive[f"{name}/mean"],
-                    components=archive[f"{name}/components"],
-                    variance=archive[f"{name}/variance"],
-                    total_variance=float(archive[f"{name}/total_variance"]),
+        try:
+            with open_archive(path) as archive:
+                record = json.loads(archive["record"].tobytes())
+                taps = tuple(
+                    TapPCA(
+                        mean=archive[f"{name}/mean"],
+                        components=archive[f"{name}/components"],
+                        variance=archive[f"{name}/variance"],
+                        total_variance=float(archive[f"{name}/total_variance"]),
+                    )
+                    for name in record.get("taps", TAP_NAMES)
                 )
-                for name in TAP_NAMES
-            )
-            record = json.loads(archive["record"].tobytes())
-            return cls(taps, record)
+        except DAMAGE as error:
+            raise ValueError(
+                f"Expected a PCA file made by `python -m trainers.fit_pca` ({error}). "
+                f"Received: {path}"
+            ) from error
+        return cls(taps, record)
 
 
 @functools.cache
@@ -102,6 +146,47 @@ def shipped() -> HypercolumnPCA:
     resource = importlib.resources.files("anchornet_tf.trunks") / _SHIPPED
     with importlib.resources.as_file(resource) as path:
         return HypercolumnPCA.load(path)
+
+
+def of_trunk(trunk: TrunkDescription, digest: Callable[[], str]) -> HypercolumnPCA:
+    """Returns the projections that are used for a trunk if none are given.
+
+    Args:
+        trunk: The trunk.
+        digest: Returns what identifies its weights.
+
+    Raises:
+        ValueError: If none come with the package and none were fitted on this machine.
+    """
+    if trunk == registry.find(registry.DEFAULT):
+        return shipped()
+    path = fitted_place(trunk, digest())
+    if not path.is_file():
+        raise ValueError(
+            f"Expected a PCA of the taps of {trunk.name}; none comes with the package. Fit one "
+            "first, on your images or on drawn ones, which takes minutes: `python -m "
+            f"trainers.fit_pca --trunk={_spelled(trunk)}`, with the --weights that you use. It is "
+            f"found from then on. Received: no file {path}"
+        )
+    return HypercolumnPCA.load(path)
+
+
+def fitted_place(trunk: TrunkDescription, digest: str) -> pathlib.Path:
+    """Returns where the projections of a trunk with these weights are kept once they are fitted."""
+    taps = hashlib.sha256(json.dumps(trunk.to_json()["taps"]).encode()).hexdigest()[:8]
+    return files.cache_folder() / "pca" / f"{safe_name(trunk.name)}-{digest}-{taps}.npz"
+
+
+def _spelled(trunk: TrunkDescription) -> str:
+    """Returns a trunk as it is written for programs."""
+    usual = registry.short_form(trunk)
+    return usual if isinstance(usual, str) else f"{trunk.name}/{'+'.join(trunk.tap_names)}"
+
+
+def _taps(names, channels) -> str:
+    return ", ".join(
+        f"{name} ({count} channels)" for name, count in zip(names, channels, strict=False)
+    )
 
 
 class StreamingMoments:
@@ -115,6 +200,7 @@ class StreamingMoments:
 
     def __init__(self, channels: int):
         self.count = 0
+        self.channels = channels
         self._sum = np.zeros(channels)
         self._products = np.zeros((channels, channels))
 
@@ -132,6 +218,37 @@ class StreamingMoments:
         self.count += len(vectors)
         self._sum += vectors.sum(axis=0)
         self._products += vectors.T @ vectors
+
+    @property
+    def channels(self) -> int:
+        """Length of the vectors."""
+        return len(self._sum)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Returns what it knows as arrays, for a file; `from_arrays` takes them back."""
+        return {"count": np.array(self.count), "sum": self._sum, "products": self._products}
+
+    @classmethod
+    def from_arrays(cls, arrays) -> "StreamingMoments":
+        """Returns what gave these arrays."""
+        moments = cls(len(arrays["sum"]))
+        moments.count = int(arrays["count"])
+        moments._sum, moments._products = arrays["sum"], arrays["products"]
+        return moments
+
+    def merge(self, other: "StreamingMoments") -> None:
+        """Adds all vectors that another one was given.
+
+        Raises:
+            ValueError: If they have another length.
+        """
+        if len(other._sum) != len(self._sum):
+            raise ValueError(
+                f"Expected moments of {len(self._sum)} channels. Received: {len(other._sum)}"
+            )
+        self.count += other.count
+        self._sum += other._sum
+        self._products += other._products
 
     def statistics(self) -> tuple[np.ndarray, np.ndarray]:
         """Returns the mean `(channels,)` and the covariance `(channels, channels)`.
@@ -179,6 +296,24 @@ def with_fixed_signs(components: np.ndarray) -> np.ndarray:
     return components * np.sign(components[largest, np.arange(components.shape[1])])
 
 
+def sampled_cells(numbers, tap: np.ndarray, depth: int, positions: int, seed: int) -> np.ndarray:
+    """Returns the random positions of each image that count, `(n, channels)`.
+
+    Args:
+        numbers: `(images,)`. They and the seed decide which positions count.
+        tap: `(images, h, w, channels)`.
+        depth: int. Which of the taps it is, from 0 for the finest.
+        positions: int. How many of each image; all where it has fewer.
+        seed: int.
+    """
+    cells = np.reshape(tap, (len(numbers), -1, tap.shape[-1]))
+    chosen = [
+        np.random.default_rng((seed, int(number), depth)).permutation(cells.shape[1])[:positions]
+        for number in numbers
+    ]
+    return np.concatenate([image[rows] for image, rows in zip(cells, chosen, strict=True)])
+
+
 def fit(taps_of_batches, *, dimensions: int = DIMENSIONS, positions: int = 60, seed: int = 0):
     """Fits the projections of all taps in one pass over batches of activations.
 
@@ -188,7 +323,7 @@ def fit(taps_of_batches, *, dimensions: int = DIMENSIONS, positions: int = 60, s
     Args:
         taps_of_batches: iterable of `(image_numbers, taps)`: the numbers `(n,)` and one `(n, h, w,
             channels)` array a tap, finest first.
-        dimensions: int. Components kept of each tap.
+        dimensions: int. Components kept of each tap, or all where it has fewer channels.
         positions: int. Random positions taken of each image and tap; all where a tap has fewer.
         seed: int.
 
@@ -204,16 +339,7 @@ def fit(taps_of_batches, *, dimensions: int = DIMENSIONS, positions: int = 60, s
     for numbers, taps in taps_of_batches:
         moments = moments or [StreamingMoments(tap.shape[-1]) for tap in taps]
         for depth, (moment, tap) in enumerate(zip(moments, taps, strict=True)):
-            cells = np.reshape(tap, (len(numbers), -1, tap.shape[-1]))
-            chosen = [
-                np.random.default_rng((seed, int(number), depth)).permutation(cells.shape[1])[
-                    :positions
-                ]
-                for number in numbers
-            ]
-            moment.update(
-                np.concatenate([image[rows] for image, rows in zip(cells, chosen, strict=True)])
-            )
+            moment.update(sampled_cells(numbers, tap, depth, positions, seed))
     if not moments:
         raise ValueError("Expected at least one batch of images. Received: none")
-    return tuple(moment.fit(dimensions) for moment in moments)
+    return tuple(moment.fit(min(dimensions, moment.channels)) for moment in moments)

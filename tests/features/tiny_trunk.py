@@ -3,7 +3,9 @@
 import keras
 import numpy as np
 
+from anchornet_tf.trunks import registry
 from anchornet_tf.trunks.backbone import Backbone
+from anchornet_tf.trunks.description import Tap, TrunkDescription
 
 DEPTHS = (6, 8, 10)
 
@@ -17,6 +19,17 @@ class TinyTrunk(Backbone):
 
     def __init__(self, seed: int = 0):
         keras.layers.Layer.__init__(self, autocast=False, name="backbone")
+        names = registry.find(registry.DEFAULT).tap_names
+        self.trunk = TrunkDescription(
+            name="tiny",
+            family="keras_model",
+            architecture={},
+            taps=tuple(
+                Tap(name, f"conv{number}", 4 * 2**number, depth)
+                for number, (name, depth) in enumerate(zip(names, DEPTHS, strict=True))
+            ),
+            preprocessing="caffe",
+        )
         values = images = keras.Input((None, None, 3))
         taps = []
         for number, (depth, strides) in enumerate(zip(DEPTHS, (4, 2, 2), strict=True)):
@@ -25,8 +38,8 @@ class TinyTrunk(Backbone):
             )
             values = layer(values)
             taps.append(values)
-        self.resnet = keras.Model(images, taps)
+        self.network = keras.Model(images, taps)
         rng = np.random.default_rng(seed)
-        for variable in self.resnet.weights:
+        for variable in self.network.weights:
             variable.assign(rng.normal(0, 0.1, variable.shape))
         self.built = True

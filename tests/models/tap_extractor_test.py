@@ -21,4 +21,4 @@ def test_taps_are_projected_and_fixed():
         loss = tf.add_n(
             [tf.reduce_sum(tap) for tap in extractor.taps(tf.constant(images, tf.float32))]
         )
-    assert tape.gradient(loss, backbone.resnet.get_layer("conv1_conv").kernel.value) is None
+    assert tape.gradient(loss, backbone.network.get_layer("conv1_conv").kernel.value) is None

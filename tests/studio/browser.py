@@ -29,6 +29,8 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # Offline: no name leads anywhere.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
 IDS = {name: f"i{number}" for number, name in enumerate(PLACES, start=1)}
 

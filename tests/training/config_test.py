@@ -59,8 +59,8 @@ def test_a_folder_of_another_run_is_refused(tmp_path):
 def test_the_descriptor_is_shorter_than_all_filters():
     config = Stage2Config(banks=("run",))
     lengths = {64: 32, 128: 64, 576: 256, 1280: 256}
-    assert {filters: config.of_banks(filters).latent_filters for filters in lengths} == lengths
-    given = Stage2Config(banks=("run",), latent_filters=100)
-    assert given.of_banks(128) is given
+    assert {filters: config.of_banks(filters, 4).latent_filters for filters in lengths} == lengths
+    given = Stage2Config(banks=("run",), latent_filters=100, sigma=2.0)
+    assert given.of_banks(128, 4) is given
     with pytest.raises(ValueError, match="filters of all banks, 64. Received: 100"):
-        given.of_banks(64)
+        given.of_banks(64, 4)

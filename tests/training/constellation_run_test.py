@@ -28,7 +28,7 @@ class ColorTrunk(TinyTrunk):
 
     def __init__(self):
         super().__init__()
-        kernel, bias = self.resnet.get_layer("conv0").weights
+        kernel, bias = self.network.get_layer("conv0").weights
         values = np.zeros(kernel.shape, np.float32)
         # The trunk takes BGR around a mean of about 115: a part scores about 2, all else less.
         signs = np.where(COLORS > 0, 1.0, -1.0)[:, ::-1]

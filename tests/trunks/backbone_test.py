@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
-from anchornet_tf.trunks import backbone, pretrained
+from anchornet_tf.trunks import backbone, pretrained, registry, trunk_weights
 from tests.shared_data import shared_path
 
 
@@ -27,7 +27,7 @@ def test_tap_shapes(trunk, height, width):
 
 def test_taps_are_the_named_blocks_after_relu(trunk):
     reference = keras.applications.ResNet50(include_top=False, weights=None)
-    reference.set_weights(trunk.resnet.get_weights())
+    reference.set_weights(trunk.network.get_weights())
     images = np.random.default_rng(0).uniform(0, 255, (1, 64, 64, 3)).astype(np.float32)
     inputs = keras.applications.resnet.preprocess_input(images.copy())
     for name, tap in zip(backbone.TAP_LAYERS, trunk(images), strict=True):
@@ -61,7 +61,7 @@ def test_batch_normalisation_keeps_its_statistics_in_training(trunk):
 def test_gradients_reach_the_first_convolution(trunk):
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(trunk(np.full((1, 32, 32, 3), 90.0, np.float32))[0])
-    gradient = tape.gradient(loss, trunk.resnet.get_layer("conv1_conv").kernel.value)
+    gradient = tape.gradient(loss, trunk.network.get_layer("conv1_conv").kernel.value)
     assert float(tf.norm(gradient)) > 0
 
 
@@ -100,10 +100,10 @@ def test_saves_and_loads_inside_a_keras_model(trunk, tmp_path):
 
 
 def test_weights_that_do_not_fit_are_named(trunk):
-    before = trunk.resnet.get_weights()[0]
+    before = trunk.network.get_weights()[0]
     with pytest.raises(ValueError, match="conv1_conv/kernel.*Received: None"):
-        backbone.assign_weights(trunk.resnet, {})
-    np.testing.assert_array_equal(trunk.resnet.get_weights()[0], before)
+        trunk_weights.assign(trunk.named_variables(), {})
+    np.testing.assert_array_equal(trunk.network.get_weights()[0], before)
 
 
 # Positions of the names in ImageNet's list of a thousand classes.
@@ -118,6 +118,7 @@ def test_imagenet_weights_classify_real_images(folder, names):
     paths = sorted(shared_path(f"data/pf-willow/{folder}").glob("*.png"))
     images = [np.asarray(Image.open(path).convert("RGB").resize((224, 224))) for path in paths]
     model = keras.applications.ResNet50(weights=None)
-    backbone.assign_weights(model, pretrained.load_imagenet())
+    variables = trunk_weights.named_variables(registry.find("resnet50"), model)
+    trunk_weights.assign(variables, pretrained.load_imagenet())
     best = np.argmax(model(backbone.preprocess(np.stack(images)), training=False), axis=-1)
     assert sum(int(index) in names for index in best) > len(paths) / 2

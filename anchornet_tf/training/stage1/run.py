@@ -19,7 +19,8 @@ from anchornet_tf.training.stage1 import overview
 from anchornet_tf.training.stage1 import report as stage1_report
 from anchornet_tf.training.stage1.config import Stage1Config
 from anchornet_tf.training.stage1.step import BankTraining
-from anchornet_tf.trunks import pca
+from anchornet_tf.trunks import pca, registry
+from anchornet_tf.trunks.backbone import Backbone
 from anchornet_tf.utils.safe_names import safe_name
 
 
@@ -63,17 +64,19 @@ def train(
     config = config.of_data(source.images_per_class())
     source.require_classes(config.classes)
     _check_folder(config, workdir)
-    projections = pca.HypercolumnPCA.load(config.pca) if config.pca else pca.shipped()
+    projections = pca.HypercolumnPCA.load(config.pca) if config.pca else None
 
     def prepare():
         with where.scope():
-            extractor = TapExtractor(config.weights, projections)
+            backbone = Backbone(config.trunk, config.weights)
+            fitted = projections or pca.of_trunk(backbone.trunk, backbone.digest)
+            extractor = TapExtractor(backbone, fitted)
         cached = None
         if config.cache_features:
-            cached = CachedViews.of_run(config, source, cache_dir, projections)
+            cached = CachedViews.of_run(config, source, cache_dir, fitted, backbone.trunk)
         if strategies.is_chief(where):
             print("\n".join(_overview(config, splits, extractor, cached, workdir)), flush=True)
-        return extractor, cached
+        return fitted, extractor, cached
 
     if dry_run:
         prepare()
@@ -87,7 +90,7 @@ def train(
         if summary is not None:
             _print_summary(summary, folder.path, config)
             return summary
-        return _train(config, where, splits, projections, *prepare(), folder, checkpoint_every)
+        return _train(config, where, splits, *prepare(), folder, checkpoint_every)
 
 
 def _check_folder(config, workdir) -> None:
@@ -106,7 +109,7 @@ def _train(config, where, splits, projections, extractor, cached, folder, checkp
         config,
         where,
         taps_of,
-        projections.taps[0].components.shape[1],
+        projections.depths,
         own_negatives=not source.is_background.any(),
     )
 
@@ -138,7 +141,7 @@ def _train(config, where, splits, projections, extractor, cached, folder, checkp
         print(f"Continued from step {start}.")
     if not folder.writes:
         return {}
-    _save_banks(config, folder, training, source, cached, projections)
+    _save_banks(config, folder, training, source, cached, extractor)
     return _report(config, folder, training, extractor, held_out, columns)
 
 
@@ -148,7 +151,7 @@ def _overview(config, splits, extractor, cached, workdir) -> list[str]:
     return overview.lines(config, splits, views, trunk_seconds, workdir)
 
 
-def _save_banks(config, folder, training, source, cached, projections) -> None:
+def _save_banks(config, folder, training, source, cached, extractor) -> None:
     """Writes the banks with measured statistics.
 
     The running ones lag behind the filters, and know nothing of how responses vary together.
@@ -156,8 +159,10 @@ def _save_banks(config, folder, training, source, cached, projections) -> None:
     calibration = stage1_input.calibration_plan(config, source)
     moments = training.response_moments(stage1_input.batches(config, source, cached, calibration))
     record = dataclasses.asdict(config)
+    backbone = extractor.backbone
+    trunk = {"name": registry.short_form(backbone.trunk), "digest": backbone.digest()}
     for name, bank in training.banks.items():
-        file = BankFile.of(bank, name, projections.digest(), record)
+        file = BankFile.of(bank, name, extractor.pca_digest, record, trunk)
         file = file.calibrated(*moments[name].statistics())
         file.save(folder.path / "banks" / f"{safe_name(name)}.npz")
 
@@ -209,10 +214,13 @@ def _print_summary(summary: dict, path: pathlib.Path, config: Stage1Config) -> N
     images = [f"--data={config.data}"]
     images += [f"--background={config.background}"] if config.background else []
     images += [f"--label_map={config.label_map}"] if config.label_map else []
+    images += [f"--weights={config.weights}"] if config.weights != "imagenet" else []
+    images += [f"--image_size={config.image_size}"] if config.image_size != 224 else []
     print(f"\nBanks:     {path / 'banks'}")
     print(f"Pictures:  {path / 'pictures'}")
     print(f"Curves:    tensorboard --logdir {path / 'tensorboard'}")
     match = ["--features=anchornet-class", f"--option=bank={bank}"]
+    match += [f"--option=image_size={config.image_size}"] if config.image_size != 224 else []
     print(f"Next:      python -m anchornet_tf.match A.jpg B.jpg {shlex.join(match)}")
     join = [f"--banks={path}", *images]
     print(f"Then:      python -m trainers.stage2 {shlex.join(join)}")

@@ -1,7 +1,7 @@
 """Stage 1's model and step: the banks of several classes at once, each as if it were alone."""
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import keras
 import tensorflow as tf
@@ -10,7 +10,7 @@ from anchornet_tf.layers.anchor_bank import AnchorBank
 from anchornet_tf.losses.discriminability import auxiliary_loss, discriminability_loss
 from anchornet_tf.losses.diversity import filter_diversity_loss, response_diversity_loss
 from anchornet_tf.training.stage1.config import Stage1Config
-from anchornet_tf.trunks.pca import DIMENSIONS, StreamingMoments
+from anchornet_tf.trunks.pca import DIMENSIONS, TAP_NAMES, StreamingMoments
 from anchornet_tf.utils.safe_names import safe_name
 
 # Neighbouring cells say the same: covariances need not see all of them.
@@ -27,7 +27,7 @@ class BankTraining:
         config: what to train.
         strategy: where; the variables are made in its scope.
         taps_of: turns one element of the input into projected taps (the identity for cached taps).
-        dimensions: int. Channels of each tap after the PCA.
+        depths: Channels of each tap after the PCA; None for those of the paper.
         own_negatives: bool. Whether a batch holds negatives for each class, as it does where there
             is no background (see `BatchPlan`).
     """
@@ -37,13 +37,13 @@ class BankTraining:
         config: Stage1Config,
         strategy: tf.distribute.Strategy,
         taps_of: Callable,
-        dimensions: int = DIMENSIONS,
+        depths: Sequence[int] | None = None,
         own_negatives: bool = False,
     ):
         self.config = config
         self.strategy = strategy
         self.taps_of = taps_of
-        self.dimensions = dimensions
+        self.depths = tuple(depths or [DIMENSIONS] * len(TAP_NAMES))
         self.own_negatives = own_negatives
         with strategy.scope():
             self.banks = {name: self._new_bank(name) for name in config.classes}
@@ -60,7 +60,7 @@ class BankTraining:
             kernel_initializer=initializer,
             name=f"bank_{safe_name(name, ascii_only=True)}",
         )
-        bank.build([(None, None, None, self.dimensions)] * 3)
+        bank.build([(None, None, None, depth) for depth in self.depths])
         bank.built = True
         return bank
 

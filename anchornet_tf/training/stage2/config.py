@@ -9,6 +9,8 @@ from anchornet_tf.training.config import (
     check_numbers,
     data_option,
     label_map_option,
+    usual_sigma,
+    weights_option,
 )
 from anchornet_tf.utils.config_fields import option
 
@@ -24,9 +26,9 @@ LATENT_FILTERS = 256
 class Stage2Config:
     """Stage 2: banks of all classes joined by the class-agnostic layer.
 
-    `banks` are folders of stage 1 runs. The weights of the losses are those of the normalised
-    losses; `lower_rate` multiplies the learning rate of everything below the autoencoder (paper
-    section 4).
+    `banks` are folders of stage 1 runs; the trunk is theirs. The weights of the losses are those of
+    the normalised losses; `lower_rate` multiplies the learning rate of everything below the
+    autoencoder (paper section 4).
 
     A model among `banks` gets the classes of the others without a gradient step. Then only `data`,
     `weights`, `image_size`, `added_filters`, `batch_size`, `calibration_images`,
@@ -43,9 +45,7 @@ class Stage2Config:
     data: str = data_option()
     background: str = background_option()
     label_map: str = label_map_option()
-    weights: str = option(
-        "imagenet", "Weights of the trunk: imagenet, or the path of a .npz or .h5 file."
-    )
+    weights: str = weights_option()
     image_size: int = option(224, "Side of the training images in pixels.")
     latent_filters: int | None = option(
         None,
@@ -82,7 +82,11 @@ class Stage2Config:
     weight_div_b: float = option(100.0, "Weight of L_DivB.")
     weight_reconstruction: float = option(100.0, "Weight of L_R.")
     weight_div_encoder: float = option(100.0, "Weight of L_DivA of the encoder.")
-    sigma: float = option(3.0, "Standard deviation of the Gaussian of L_DivB, in cells.")
+    sigma: float | None = option(
+        None,
+        "Standard deviation of the Gaussian of L_DivB, in cells. Default: 12 pixels, which are 3 "
+        "cells of resnet50.",
+    )
     freeze_trunk: bool = option(False, "Keep the trunk and its PCA, and work on cached taps.")
     train_pca: bool = option(False, "Train the projections of the PCA too.")
     views: int = option(1, "Augmented views per image that are cached with --freeze_trunk.")
@@ -101,7 +105,8 @@ class Stage2Config:
         counts = ("added_filters", "steps", "batch_size", "views")
         counts += ("latent_filters",) if self.latent_filters is not None else ()
         check_batches(self, counts)
-        numbers = ("learning_rate", "lower_rate", "momentum", "weight_decay", "sigma", "seed")
+        numbers = ("learning_rate", "lower_rate", "momentum", "weight_decay", "seed")
+        numbers += () if self.sigma is None else ("sigma",)
         numbers += (*BANK_LOSS_WEIGHTS, "weight_reconstruction", "weight_div_encoder")
         check_numbers(self, numbers)
         for name, values in (("gamma", GAMMAS), ("encoder_start", ENCODER_STARTS)):
@@ -120,15 +125,18 @@ class Stage2Config:
                 "The PCA is trained with the trunk. Received: freeze_trunk and train_pca together"
             )
 
-    def of_banks(self, filters: int) -> "Stage2Config":
-        """Returns the configuration with the length of the descriptor, unless it was given.
+    def of_banks(self, filters: int, stride: int) -> "Stage2Config":
+        """Returns the configuration with what depends on the banks, unless it was given.
 
         Args:
             filters: int, of all banks.
+            stride: int, pixels per cell of the finest tap of their trunk.
 
         Raises:
-            ValueError: where the given length is greater than that.
+            ValueError: where the given length of the descriptor is greater than `filters`.
         """
+        if self.sigma is None:
+            return dataclasses.replace(self, sigma=usual_sigma(stride)).of_banks(filters, stride)
         if self.latent_filters is None:
             # Less than all of them: the layer is there to find what they have in common.
             return dataclasses.replace(

@@ -61,7 +61,8 @@ def train(
     model_name, runs = split_model(config.banks)
     banks, projections = read_banks(runs)
     if model_name is None:
-        config = config.of_banks(sum(bank.arrays["kernel"].shape[-1] for bank in banks))
+        filters = sum(bank.arrays["kernel"].shape[-1] for bank in banks)
+        config = config.of_banks(filters, banks[0].trunk_description.strides[0])
     config_file.check_same(config, workdir)
     extension = None
     if model_name is not None:
@@ -115,7 +116,8 @@ def _train(config, where, splits, banks, projections, folder, cache_dir, checkpo
         extractor = TapExtractor(model.backbone, model.hypercolumn_layer)
     cached = None
     if config.freeze_trunk:
-        cached = CachedViews.of_run(config, source, cache_dir, projections)
+        trunk = model.backbone.trunk
+        cached = CachedViews.of_run(config, source, cache_dir, projections, trunk)
         cached.fill(extractor, stage2_input.plan(config, source, columns, 0))
     training = JointTraining(config, model, where)
     calibration = CalibrationImages(config, source, columns, extractor, cached)

@@ -8,6 +8,7 @@ from anchornet_tf.losses.diversity import filter_diversity_loss, response_divers
 from anchornet_tf.losses.reconstruction import reconstruction_loss
 from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.optimizers import optimizer_by_path
+from anchornet_tf.training.config import usual_sigma
 from anchornet_tf.training.stage2.config import Stage2Config
 
 _ENCODER = "autoencoder/.*"
@@ -33,6 +34,7 @@ class JointTraining:
         self.config = config
         self.model = model
         self.strategy = strategy
+        self.sigma = config.sigma or usual_sigma(model.backbone.trunk.strides[0])
         self.variables = trained_variables(model, config)
         with strategy.scope():
             self.optimizer = optimizer_by_path(
@@ -102,8 +104,8 @@ class JointTraining:
                     (0, 3, 1, 2, 4),
                 )
                 of_one_bank = tf.reshape(of_one_bank, (-1, shape[1], shape[2], filters))
-            pairs = response_diversity_loss(own_maps, config.sigma)
-            pairs += response_diversity_loss(of_one_bank, config.sigma)
+            pairs = response_diversity_loss(own_maps, self.sigma)
+            pairs += response_diversity_loss(of_one_bank, self.sigma)
             parts["div_b"] = config.weight_div_b * pairs / 2
         if config.weight_div_encoder:
             parts["div_enc"] = config.weight_div_encoder * filter_diversity_loss(encoder)
