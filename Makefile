@@ -13,7 +13,7 @@ PROCESSES ?= 2
 PYTEST := $(BIN)/python -m pytest --numprocesses=$(PROCESSES) --dist=loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test test-fast test-tfa bazel docs sbom lint format build-files clean
+.PHONY: help setup demo bench test test-fast test-tfa bazel docs chaos fuzz sbom lint format build-files clean
 
 help:  ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -47,6 +47,12 @@ bazel: setup  ## Builds the BUILD files' targets and runs some of their tests (D
 
 docs: setup  ## Makes the documents into a site that is read offline: build/site/index.html.
 	$(BIN)/mkdocs build --quiet --strict
+
+chaos: setup  ## Kills and starves all programs, and prints what came of it (about half an hour).
+	$(BIN)/python -m tests.chaos
+
+fuzz: setup  ## Feeds damaged files to everything that reads them: 100,000 inputs.
+	$(BIN)/python -m tests.fuzz
 
 sbom: setup  ## Writes sbom.json: every package that is installed with this one.
 	$(BIN)/python tools/sbom.py

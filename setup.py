@@ -55,6 +55,8 @@ EXTRAS = {
         # Makes the wheel.
         "build>=1.2",
         "setuptools>=77",
+        # Makes damaged inputs.
+        "hypothesis>=6.150",
         # Drive the studio in its tests.
         "httpx>=0.28",
         "playwright>=1.50",

@@ -112,7 +112,7 @@ def list_manifest(manifest: str) -> Listing:
         raise ValueError(
             f"Every file of a manifest must exist (paths are relative to {manifest.parent}). "
             f"Received: {len(missing)} of {len(paths)} missing, such as "
-            f"{', '.join(missing[:_NAMES_SHOWN])}"
+            f"{', '.join(missing[:_NAMES_SHOWN])}, in {manifest}"
         )
     return _listing(paths, list(entries), list(entries.values()), has_own_split=False)
 

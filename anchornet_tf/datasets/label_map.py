@@ -102,7 +102,7 @@ def find(given: Given, set_name: str = "") -> LabelMap:
         )
     try:
         names = json.loads(path.read_text(encoding="utf-8-sig"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"A label map must be JSON in UTF-8 ({error}). Received: {path}") from None
     return _of_mapping(names, str(path))
 
@@ -125,7 +125,10 @@ def _of_mapping(names, place: str) -> LabelMap:
             "A label map must be an object that gives each label a class, such as "
             f'{{"great egret": "egret", "sky": "{BACKGROUND}"}}. Received: {received} in {place}'
         )
-    names = {normal_form(label): normal_form(name) for label, name in pairs}
+    try:
+        names = {normal_form(label): normal_form(name) for label, name in pairs}
+    except ValueError as error:
+        raise ValueError(f"{error} in {place}") from None
     rest = names.pop(REST, None)
     return LabelMap(names=names) if rest is None else LabelMap(None, names, lambda _: rest)
 

@@ -13,7 +13,6 @@ import dataclasses
 import functools
 import os
 import pathlib
-import zipfile
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -21,7 +20,7 @@ import scipy.linalg
 
 from anchornet_tf.features.feature_map import resize_bilinear
 from anchornet_tf.features.hog import CELL_SIZE, NUM_CHANNELS, TEMPLATE_CELLS, hog
-from anchornet_tf.utils.array_archive import open_archive
+from anchornet_tf.utils.array_archive import reading
 from anchornet_tf.utils.files import atomic_file
 
 SHIPPED_PATH = pathlib.Path(__file__).with_name("hog_background.npz")
@@ -103,15 +102,12 @@ class HogBackground:
             FileNotFoundError: If there is no such file.
             ValueError: If the file does not hold such statistics.
         """
-        try:
-            with open_archive(path) as archive:
-                mean, half = (archive[name].astype(np.float64) for name in ("mean", "covariance"))
+        if not os.path.isfile(path):
+            raise FileNotFoundError(f"Expected a file of HOG statistics. Received: {path}")
+        expected = "HOG statistics are a .npz archive of `mean` and `covariance`"
+        with reading(path, expected) as archive:
+            mean, half = (archive[name].astype(np.float64) for name in ("mean", "covariance"))
             return cls(mean, _both_halves(half))
-        except (KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
-            raise ValueError(
-                "HOG statistics are a .npz archive of `mean` and `covariance`. "
-                f"Received: {os.fspath(path)!r}"
-            ) from error
 
 
 def _both_halves(half: np.ndarray) -> np.ndarray:

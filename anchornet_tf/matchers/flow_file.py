@@ -1,13 +1,12 @@
 """Flows on disk: NumPy archives of all pixels, or of the cells of a grid."""
 
 import os
-import zipfile
 
 import numpy as np
 
 from anchornet_tf.features.feature_map import check_size
 from anchornet_tf.matchers.flow_values import DenseValues, GridValues
-from anchornet_tf.utils.array_archive import open_archive
+from anchornet_tf.utils.array_archive import reading
 from anchornet_tf.utils.files import atomic_file
 
 _FIELDS = ("displacement", "target_size", "valid", "confidence")
@@ -43,27 +42,23 @@ def read(path: str | os.PathLike) -> tuple[DenseValues | GridValues, np.ndarray 
     """
     if not os.path.exists(path):
         raise FileNotFoundError(f"Expected the file of a flow. Received: {os.fspath(path)!r}")
-    try:
-        with open_archive(path) as archive:
-            on_grid = _CELL_FIELDS[0] in archive
-            values = [archive[name] for name in (_CELL_FIELDS if on_grid else _FIELDS)]
-            grid = [archive[name] for name in _GRID_FIELDS if on_grid]
-            scores = archive.get(_CELL_SCORES if on_grid else _SCORES)
-    # NumPy raises any of these for files of another kind.
-    except (KeyError, ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
-        raise ValueError(
-            f"A flow is a .npz archive of {', '.join(_FIELDS)}. Received: {os.fspath(path)!r}"
-        ) from error
-    values = DenseValues.checked(*values)
-    if scores is not None:
-        # The same checks as for the confidence.
-        scores = DenseValues.checked(
-            values.displacement, values.target_size, values.valid, scores
-        ).confidence
-    if not on_grid:
+    with reading(path, f"A flow is a .npz archive of {', '.join(_FIELDS)}") as archive:
+        on_grid = _CELL_FIELDS[0] in archive
+        values = [archive[name] for name in (_CELL_FIELDS if on_grid else _FIELDS)]
+        grid = [archive[name] for name in _GRID_FIELDS if on_grid]
+        scores = archive.get(_CELL_SCORES if on_grid else _SCORES)
+        if any(array.dtype.kind not in "fiub" for array in values):
+            raise ValueError("its arrays hold something else than numbers")
+        values = DenseValues.checked(*values)
+        if scores is not None:
+            # The same checks as for the confidence.
+            scores = DenseValues.checked(
+                values.displacement, values.target_size, values.valid, scores
+            ).confidence
+        if not on_grid:
+            return values, scores
+        size, interpolation, clamped = grid
+        values = GridValues(
+            values, check_size(size, "source_size"), str(interpolation), clamped=bool(clamped)
+        )
         return values, scores
-    size, interpolation, clamped = grid
-    values = GridValues(
-        values, check_size(size, "source_size"), str(interpolation), clamped=bool(clamped)
-    )
-    return values, scores

@@ -5,14 +5,14 @@ import hashlib
 import json
 import os
 import pathlib
-import zipfile
 
 import numpy as np
 
 from anchornet_tf.trunks import registry
 from anchornet_tf.trunks.backbone import Backbone
 from anchornet_tf.utils import files
-from anchornet_tf.utils.array_archive import open_archive
+from anchornet_tf.utils.array_archive import DAMAGE, open_archive
+from anchornet_tf.utils.image_io import MAXIMUM_SIDE
 
 # Digest of Keras' ImageNet ResNet50 without its top: the trunk of folders that hold none.
 IMAGENET_DIGEST = "61001ca9c1728ade"
@@ -101,15 +101,38 @@ def read(folder: str | os.PathLike) -> Contents:
             raise ValueError(f"its format is {config.get('format')!r}, not {_FORMAT!r}")
         with open_archive(folder / _HEADS) as archive:
             heads = {name: archive[name] for name in archive.files}
+        _check_sizes(config["options"], heads)
         trunk = folder / _TRUNK if config["trunk"] == "stored" else None
         confidence = None
         if (folder / _CONFIDENCE).is_file():
             confidence = json.loads((folder / _CONFIDENCE).read_text())
         return Contents(config["options"], heads, trunk, config.get("trunk_digest"), confidence)
-    except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
+    except DAMAGE as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(
-            f"Expected a folder that `AnchorNet.save_to_preset` wrote ({error}). Received: {folder}"
+            "Expected a folder that `AnchorNet.save_to_preset` wrote "
+            f"({reason}). Received: {folder}"
         ) from error
+
+
+def _check_sizes(options: dict, heads: dict[str, np.ndarray]) -> None:
+    """Raises ValueError for options that the arrays do not have the sizes of.
+
+    A model is made before its arrays are filled in: sizes from a file must not ask for memory that
+    the file itself does not need.
+    """
+    kernels = [heads[f"bank/{name}/kernel"].shape for name in options["classes"]]
+    filters, depth = options["num_filters"], options["dimensions"]
+    # As many taps as the trunk has, each of this depth at most.
+    if any(len(shape) != 4 or shape[3] != filters or shape[2] < depth for shape in kernels):
+        raise ValueError(f"its banks have the shapes {sorted(set(kernels))}, not {filters} filters")
+    code = heads["code_equalizer/matrix"].shape
+    if code != (options["latent_filters"],) * 2:
+        raise ValueError(f"its code has the shape {code}")
+    sides = options["image_size"]
+    for side in sides if isinstance(sides, list) else [sides]:
+        if not isinstance(side, int) or not 1 <= side <= MAXIMUM_SIDE:
+            raise ValueError(f"its image size is {sides}")
 
 
 def check_trunk(backbone: Backbone, contents: Contents, weights) -> None:

@@ -4,7 +4,6 @@ import dataclasses
 import json
 import os
 import pathlib
-import zipfile
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -14,7 +13,7 @@ from anchornet_tf.layers.equalizer import Equalizer
 from anchornet_tf.trunks import registry
 from anchornet_tf.trunks.description import TrunkDescription
 from anchornet_tf.utils import files
-from anchornet_tf.utils.array_archive import open_archive
+from anchornet_tf.utils.array_archive import reading
 from anchornet_tf.utils.safe_names import safe_name
 
 _ARRAYS = ("kernel", "bias", "running_mean", "running_square")
@@ -160,17 +159,29 @@ class BankFile:
                 "Expected a bank that `python -m trainers.stage1` wrote, a file that exists"
                 f"{hint}. Received: {path}"
             )
-        try:
-            with open_archive(path) as archive:
-                about = json.loads(archive["about"].tobytes())
-                arrays = {name: archive[name] for name in _ARRAYS}
-                equalizer = archive[_EQUALIZER] if _EQUALIZER in archive.files else None
-        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-            raise ValueError(
-                f"Expected a bank that `python -m trainers.stage1` wrote ({error}). "
-                f"Received: {path}"
-            ) from error
-        return cls(arrays=arrays, equalizer=equalizer, **about)
+        with reading(path, "Expected a bank that `python -m trainers.stage1` wrote") as archive:
+            about = json.loads(archive["about"].tobytes())
+            arrays = {name: archive[name] for name in _ARRAYS}
+            equalizer = archive[_EQUALIZER] if _EQUALIZER in archive.files else None
+            _check_shapes(arrays, equalizer)
+            return cls(arrays=arrays, equalizer=equalizer, **about)
+
+
+def _check_shapes(arrays: dict[str, np.ndarray], equalizer: np.ndarray | None) -> None:
+    """Raises ValueError for arrays that are not those of one bank."""
+    kernel = arrays["kernel"].shape
+    if len(kernel) != 4 or not all(kernel):
+        raise ValueError(f"its kernel has the shape {kernel}")
+    expected = {name: kernel[-1:] for name in _ARRAYS if name != "kernel"}
+    found = {name: arrays[name].shape for name in expected}
+    if equalizer is not None:
+        arrays = arrays | {_EQUALIZER: equalizer}
+        expected[_EQUALIZER], found[_EQUALIZER] = kernel[-1:] * 2, equalizer.shape
+    if found != expected:
+        raise ValueError(f"its arrays have the shapes {found} beside a kernel of {kernel}")
+    for name, array in arrays.items():
+        if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
+            raise ValueError(f"`{name}` holds something else than finite numbers")
 
 
 def check_together(banks: Sequence[BankFile], pca_digest: str) -> None:

@@ -4,12 +4,11 @@ import dataclasses
 import json
 import os
 import pathlib
-import zipfile
 
 import numpy as np
 
 from anchornet_tf.utils import files
-from anchornet_tf.utils.array_archive import open_archive
+from anchornet_tf.utils.array_archive import reading
 
 _ARRAYS = ("channels", "shifts", "variances", "visibility", "weights")
 _SHOWN = 10
@@ -128,13 +127,8 @@ class ConstellationFile:
                 "Expected parts that `python -m trainers.constellation` wrote, a file that exists"
                 f"{hint}. Received: {path}"
             )
-        try:
-            with open_archive(path) as archive:
-                about = json.loads(archive["about"].tobytes())
-                arrays = {name: archive[name] for name in _ARRAYS}
+        expected = "Expected parts that `python -m trainers.constellation` wrote"
+        with reading(path, expected) as archive:
+            about = json.loads(archive["about"].tobytes())
+            arrays = {name: archive[name] for name in _ARRAYS}
             return cls(**arrays, **about)
-        except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
-            raise ValueError(
-                f"Expected parts that `python -m trainers.constellation` wrote ({error}). "
-                f"Received: {path}"
-            ) from error

@@ -8,7 +8,7 @@ import pathlib
 import numpy as np
 
 from anchornet_tf.utils import files
-from anchornet_tf.utils.array_archive import DAMAGE, open_archive
+from anchornet_tf.utils.array_archive import reading
 
 _LAST = "checkpoint.npz"
 _PREVIOUS = "checkpoint.previous.npz"
@@ -75,18 +75,13 @@ def read_newest(folder: pathlib.Path) -> Checkpoint | None:
 
 
 def _read(path: pathlib.Path) -> Checkpoint:
-    try:
-        with open_archive(path) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+    with reading(path, "Expected a whole checkpoint; remove it to start over") as archive:
+        arrays = {name: archive[name] for name in archive.files}
         # Those of earlier versions have none.
         expected = arrays.pop(_DIGEST, None)
         if expected is not None and not np.array_equal(expected, _digest(arrays)):
             raise ValueError("its checksum differs")
         return Checkpoint(path, int(arrays.pop(_STEP)), arrays)
-    except DAMAGE as error:
-        raise ValueError(
-            f"Expected a whole checkpoint ({error}); remove it to start over. Received: {path}"
-        ) from error
 
 
 def _digest(arrays: dict[str, np.ndarray]) -> np.ndarray:

@@ -28,14 +28,17 @@ def load(kind: type, folder: str | os.PathLike):
     path = pathlib.Path(folder) / _NAME
     try:
         values = json.loads(path.read_text())
-    except (OSError, json.JSONDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise _other_folder(kind, folder, str(error)) from error
     known = {field.name for field in dataclasses.fields(kind)}
     if not isinstance(values, dict) or not known.issuperset(values):
         unknown = sorted(set(values) - known) if isinstance(values, dict) else [str(values)]
         raise _other_folder(kind, folder, f"other fields: {', '.join(unknown)}")
     lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-    return kind(**{**values, **lists})
+    try:
+        return kind(**{**values, **lists})
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise _other_folder(kind, folder, " ".join(str(error).split())) from error
 
 
 def _other_folder(kind: type, folder: str | os.PathLike, reason: str) -> ValueError:

@@ -170,7 +170,10 @@ def _reserve(stored: np.memmap, rows: np.ndarray) -> None:
     size = stored[0].nbytes
     with open(stored.filename, "r+b") as file:
         for row in rows:
-            os.posix_fallocate(file.fileno(), int(row) * size, size)
+            try:
+                os.posix_fallocate(file.fileno(), int(row) * size, size)
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, str(stored.filename)) from error
 
 
 def default_folder() -> pathlib.Path:

@@ -7,7 +7,6 @@ import importlib.resources
 import json
 import os
 import pathlib
-import zipfile
 from collections.abc import Callable
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from anchornet_tf.trunks import registry
 from anchornet_tf.trunks.description import TrunkDescription
 from anchornet_tf.utils import files
-from anchornet_tf.utils.array_archive import open_archive
+from anchornet_tf.utils.array_archive import DAMAGE, open_archive
 from anchornet_tf.utils.safe_names import safe_name
 
 # Of the paper's trunk, and of files that do not name their taps.
@@ -133,7 +132,7 @@ class HypercolumnPCA:
                     )
                     for name in record.get("taps", TAP_NAMES)
                 )
-        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        except DAMAGE as error:
             raise ValueError(
                 f"Expected a PCA file made by `python -m trainers.fit_pca` ({error}). "
                 f"Received: {path}"

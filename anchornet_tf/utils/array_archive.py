@@ -20,8 +20,9 @@ MOST_BYTES = 2**32
 _ENDING = ".npy"
 # What reading a damaged or foreign archive may raise, in `open_archive` or when an array is taken.
 DAMAGE = (
+    AttributeError,
     EOFError,
-    KeyError,
+    LookupError,
     NotImplementedError,
     OSError,
     OverflowError,
@@ -33,6 +34,25 @@ DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
 )
+
+
+@contextlib.contextmanager
+def reading(path: str | os.PathLike, expected: str) -> Iterator[np.lib.npyio.NpzFile]:
+    """Opens an archive as `open_archive` does; whatever goes wrong in the block is one ValueError.
+
+    Args:
+        path: The file.
+        expected: What it should be, such as "Expected a bank".
+
+    Raises:
+        ValueError: If the archive is damaged or is something else; the message names it.
+    """
+    try:
+        with open_archive(path) as archive:
+            yield archive
+    except DAMAGE as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(f"{expected} ({reason}). Received: {os.fspath(path)}") from error
 
 
 @contextlib.contextmanager

@@ -190,7 +190,9 @@ def _from_file(
             # TIFF files are turned by now: Pillow states the size that they have then.
             turned = orientation(image) in _TURNED
             PIL.ImageOps.exif_transpose(image, in_place=True)
-        read = _from_rows(rows_of_pil(image), max_side, min_side, name)
+        with _damage_named(path):
+            rows = rows_of_pil(image)
+        read = _from_rows(rows, max_side, min_side, name)
     return ScaledImage(read.pixels, (width, height) if turned else (height, width))
 
 
@@ -198,12 +200,12 @@ def _from_file(
 def _damage_named(path: str) -> Iterator[None]:
     try:
         yield
-    # Pillow raises any of these for damaged files, depending on the format.
-    except (OSError, SyntaxError, EOFError, RuntimeError, ValueError, LookupError) as error:
+    # Pillow raises nearly anything for damaged files, depending on the format.
+    except Exception as error:
         remedy = advice(path)
         raise ValueError(
             f"The file must be a readable image (JPEG, PNG, ...){remedy and '; ' + remedy}. "
-            f"Received: {path!r} ({error})"
+            f"Received: {path!r} ({' '.join(str(error).split()) or type(error).__name__})"
         ) from error
 
 

@@ -2,7 +2,6 @@
 
     python -m tests.fuzz                       # 100,000 inputs
     python -m tests.fuzz --inputs=5000 --seed=3 --targets='bank files;flows'
-    python -m tests.fuzz.coverage coco 20000   # guided by coverage (atheris)
 
 An input must be read, or refused in one line that names its file; within 10 s and 2 GiB. Prints a
 table, and what was found; the exit code is 1 where something was.

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 # Numbers at which sizes, signs and types end.
 _ENDS = (0, 1, 127, 128, 255, 32767, 65535, 2**31 - 1, 2**31, 2**32 - 1)
 _FORMATS = (
-    "AVIF BLP BMP DDS DIB EPS GIF ICNS ICO IM JPEG JPEG2000 MPO MSP PCX PDF PNG PPM QOI SGI SPIDER "
-    "TGA TIFF WEBP XBM"
-).split()
+    *("AVIF", "BLP", "BMP", "DDS", "DIB", "GIF", "ICNS", "ICO", "IM", "JPEG", "JPEG2000", "MPO"),
+    *("MSP", "PCX", "PNG", "PPM", "QOI", "SGI", "SPIDER", "TGA", "TIFF", "WEBP", "XBM"),
+)
 _VALUES = st.one_of(
     st.none(),
     st.booleans(),
@@ -67,7 +67,7 @@ def changed(draw, originals: list):
             if not inner:
                 break
             where = inner[draw(st.integers(0, len(inner) - 1))]
-        value = draw(_VALUES)
+        value = copy.deepcopy(draw(_VALUES))
         if isinstance(where, dict) and where:
             key = draw(st.sampled_from(sorted(where)))
             if draw(st.booleans()):

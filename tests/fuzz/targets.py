@@ -38,7 +38,7 @@ _COCO = {
             "id": 3,
             "image_id": 1,
             "category_id": 3,
-            "segmentation": {"size": [70, 90], "counts": "T3N5_5"},
+            "segmentation": {"size": [70, 90], "counts": [6300]},
             "bbox": [1, 1, 2, 2],
             "iscrowd": 0,
         },

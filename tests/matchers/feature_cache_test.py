@@ -1,7 +1,6 @@
 """Features are computed once, in batches, and forgotten after their last use."""
 
 import collections
-import pathlib
 
 import numpy as np
 import pytest

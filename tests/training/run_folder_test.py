@@ -30,6 +30,33 @@ def test_bad_checkpoints(tmp_path):
         folder.restore({"a": tf.Variable([1.0])})
 
 
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path, capsys):
+    folder, state = RunFolder(tmp_path), {"a": tf.Variable([1.0, 2.0])}
+    folder.save(1, state)
+    folder.save(2, {"a": tf.Variable([3.0, 4.0])})
+    path = tmp_path / "checkpoint.npz"
+    raw = bytearray(path.read_bytes())
+    raw[raw.index(np.float32(3).tobytes())] ^= 1
+    path.write_bytes(raw)
+    assert folder.restore(state) == 1
+    np.testing.assert_array_equal(state["a"], [1, 2])
+    assert "Going on from the one before" in capsys.readouterr().err
+    # The damaged one must not take the place of the whole one.
+    folder.save(2, state)
+    assert folder.restore(state) == 2
+    assert (tmp_path / "checkpoint.previous.npz").exists()
+
+
+def test_a_checksum_finds_what_the_archive_does_not(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.save(1, {"a": tf.Variable([1.0])})
+    with np.load(tmp_path / "checkpoint.npz") as archive:
+        arrays = dict(archive)
+    np.savez(tmp_path / "checkpoint.npz", **arrays | {"a": np.float32([2])})
+    with pytest.raises(ValueError, match="its checksum differs"):
+        folder.restore({"a": tf.Variable([1.0])})
+
+
 def test_a_run_that_is_further_is_refused(tmp_path):
     check_not_further(tmp_path / "none", 1)
     folder = RunFolder(tmp_path)

@@ -2,11 +2,14 @@
 
 import multiprocessing
 import pathlib
+import subprocess
+import sys
 import time
 
 import pytest
 
-from anchornet_tf.utils import files
+from anchornet_tf.utils import files, unfinished
+from tests.repository.tree import ROOT
 
 
 def test_atomic_file_appears_whole(tmp_path):
@@ -40,6 +43,28 @@ def test_atomic_folder(tmp_path):
     ):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+_KILLED = """
+import os, signal, sys
+from anchornet_tf.utils import files
+with files.atomic_file(sys.argv[1]) as temporary:
+    temporary.write_text("half")
+    with files.atomic_folder(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_process_left_is_cleared_away_and_nothing_else(tmp_path):
+    target, folder = tmp_path / "a.txt", tmp_path / "run"
+    subprocess.run([sys.executable, "-c", _KILLED, target, folder], cwd=ROOT)
+    assert len([path for path in tmp_path.iterdir() if "-unfinished-" in path.name]) == 2
+    with files.atomic_file(tmp_path / "other.txt") as in_work:
+        assert [path.name for path in tmp_path.iterdir()] == [in_work.name]
+        # Somebody else who looks leaves alone what is worked on.
+        assert unfinished.sweep(tmp_path) == []
+        in_work.write_text("whole")
+    assert [path.name for path in tmp_path.iterdir()] == ["other.txt"]
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):

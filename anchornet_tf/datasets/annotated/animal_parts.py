@@ -71,11 +71,15 @@ def read(
 def _annotation(folder, name, rows) -> Annotation:
     family = {row["family"] for row in rows}
     if len(family) > 1:
-        raise ValueError(f"Expected one family per image. Received: {sorted(family)} of {name}")
+        raise ValueError(
+            f"Expected one family per image. Received: {sorted(family)} of {name} in {folder}"
+        )
     try:
         points = np.array([(float(row["x"]), float(row["y"])) for row in rows])
     except ValueError as error:
-        raise ValueError(f"Expected x and y as numbers. Received: {error} of {name}") from error
+        raise ValueError(
+            f"Expected x and y as numbers. Received: {error} of {name} in {folder}"
+        ) from error
     return Annotation(
         name=name,
         image_key=name,

@@ -81,7 +81,7 @@ def read(
 
 def _lines(path: pathlib.Path, fields: int) -> list[list[str]]:
     """Returns the words of each line: `fields` numbers, or a number and a name of any length."""
-    lines = [line.split() for line in path.read_text().splitlines() if line.strip()]
+    lines = [line.split() for line in reading.text_of(path).splitlines() if line.strip()]
     exact = fields > 2
     for number, words in enumerate(lines, start=1):
         numbers = words if exact else words[:1]
@@ -109,7 +109,7 @@ def _is_number(word: str) -> bool:
 def _annotation(folder, name, box, points, parts) -> Annotation:
     unknown = sorted(set(points) - set(parts))
     if unknown:
-        raise ValueError(f"Expected parts of parts.txt. Received: {unknown} of {name}")
+        raise ValueError(f"Expected parts of parts.txt. Received: {unknown} of {name} in {folder}")
     numbers = sorted(points)
     left, top, width, height = box
     return Annotation(

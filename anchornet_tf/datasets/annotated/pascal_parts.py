@@ -7,7 +7,6 @@ import os
 import pathlib
 
 import numpy as np
-import scipy.io
 
 from anchornet_tf.datasets.annotated import part_names, reading
 from anchornet_tf.datasets.annotated.annotation import (
@@ -17,6 +16,7 @@ from anchornet_tf.datasets.annotated.annotation import (
     Pair,
     Protocol,
 )
+from anchornet_tf.datasets.annotated.mat_files import read_mat
 from anchornet_tf.datasets.annotated.pair_drawing import draw_pairs
 from anchornet_tf.datasets.voc_classes import VOC_CLASSES
 
@@ -144,10 +144,7 @@ def _annotation(path: pathlib.Path, set_name: str, class_name: str) -> Annotatio
 
 
 def _contents(path: pathlib.Path) -> dict:
-    try:
-        contents = scipy.io.loadmat(path, squeeze_me=True, struct_as_record=False)
-    except (ValueError, TypeError, OSError, NotImplementedError) as error:
-        raise ValueError(f"Expected a readable .mat file. Received: {path} ({error})") from error
+    contents = read_mat(path, squeeze_me=True, struct_as_record=False)
     if "mask" not in contents:
         raise ValueError(f"Expected `mask` in the annotation. Received: {path} without")
     return contents

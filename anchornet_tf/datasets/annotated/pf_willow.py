@@ -5,10 +5,10 @@ import os
 import pathlib
 
 import numpy as np
-import scipy.io
 
 from anchornet_tf.datasets.annotated import reading
 from anchornet_tf.datasets.annotated.annotation import Annotation, Benchmark, Pair, Protocol
+from anchornet_tf.datasets.annotated.mat_files import read_mat
 from anchornet_tf.utils import files
 
 NAME = "pf_willow"
@@ -79,8 +79,8 @@ def _annotation(path: pathlib.Path) -> Annotation:
     annotation = reading.existing(path.with_suffix(".mat"))
     try:
         # Rows are x and y, counted from one.
-        points = np.asarray(scipy.io.loadmat(annotation)["pts_coord"], np.float64)[:2].T - 1
-    except (ValueError, KeyError, TypeError, OSError) as error:
+        points = np.asarray(read_mat(annotation)["pts_coord"], np.float64)[:2].T - 1
+    except (ValueError, LookupError, TypeError, OSError) as error:
         raise ValueError(
             f"Expected a .mat file with `pts_coord`. Received: {annotation} ({error!r})"
         ) from error
@@ -88,6 +88,8 @@ def _annotation(path: pathlib.Path) -> Annotation:
         raise ValueError(
             f"Expected at least three keypoints. Received: shape {points.shape} in {annotation}"
         )
+    if not np.isfinite(points).all():
+        raise ValueError(f"Expected finite keypoints. Received: others in {annotation}")
     reading.points_within(points, reading.size_of(path), str(annotation))
     return Annotation(
         name=path.stem,

@@ -1,6 +1,7 @@
 """What the readers of the benchmarks have in common: finding files, and saying what is missing."""
 
 import csv
+import io
 import os
 import pathlib
 
@@ -57,6 +58,19 @@ def size_of(path: pathlib.Path) -> tuple[int, int]:
         raise ValueError(f"Expected a readable image. Received: {path} ({error})") from error
 
 
+def text_of(path: pathlib.Path) -> str:
+    """Returns the text of a file.
+
+    Raises:
+        DataMissing: If there is no such file.
+        ValueError: If it is not in UTF-8.
+    """
+    try:
+        return existing(path).read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"Expected text in UTF-8 ({error}). Received: {path}") from error
+
+
 def csv_rows(path: pathlib.Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
     """Reads a table with a header.
 
@@ -64,14 +78,16 @@ def csv_rows(path: pathlib.Path, columns: tuple[str, ...]) -> list[dict[str, str
         DataMissing: If there is no such file.
         ValueError: If a column is missing, or a line is cut short.
     """
-    with open(existing(path), newline="") as file:
-        reader = csv.DictReader(file)
-        if not set(columns) <= set(reader.fieldnames or ()):
+    reader = csv.DictReader(io.StringIO(text_of(path), newline=""))
+    try:
+        header = reader.fieldnames
+        if not set(columns) <= set(header or ()):
             raise ValueError(
-                f"Expected a header with {', '.join(columns)}. "
-                f"Received: {reader.fieldnames} in {path}"
+                f"Expected a header with {', '.join(columns)}. Received: {header} in {path}"
             )
         rows = list(reader)
+    except csv.Error as error:
+        raise ValueError(f"Expected a table in CSV ({error}). Received: {path}") from error
     for number, row in enumerate(rows, start=2):
         if None in row or any(row[column] in (None, "") for column in columns):
             raise ValueError(

@@ -17,6 +17,9 @@ BENCHMARKS = LazyRegistry(
     },
 )
 
+# What numbers and names that make no sense lead to, beyond what the readers check themselves.
+_DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
 
 def open_benchmark(name: str, data_dir: str | os.PathLike | None = None, **options):
     """Reads a benchmark from the folder that its makers publish.
@@ -47,4 +50,13 @@ def open_benchmark(name: str, data_dir: str | os.PathLike | None = None, **optio
     )
     ```
     """
-    return BENCHMARKS.create(name, data_dir=data_dir, **options)
+    try:
+        return BENCHMARKS.create(name, data_dir=data_dir, **options)
+    except _DAMAGE as error:
+        if "Received: " in str(error):
+            raise
+        reason = " ".join(str(error).split())
+        raise ValueError(
+            f"Expected the files of {name} as their makers publish them "
+            f"({type(error).__name__}: {reason}). Received: {data_dir}"
+        ) from error

@@ -63,14 +63,14 @@ def _pair_files(folder: pathlib.Path, split: str) -> list[pathlib.Path]:
     annotations = folder / "PairAnnotation" / split
     layout = folder / "Layout" / "large" / f"{split}.txt"
     if layout.is_file():
-        names = [line.strip() for line in layout.read_text().splitlines() if line.strip()]
+        names = [line.strip() for line in reading.text_of(layout).splitlines() if line.strip()]
         return [reading.existing(annotations / f"{name}.json") for name in names]
     return sorted(annotations.glob("*.json"))
 
 
 def _pair(folder: pathlib.Path, path: pathlib.Path) -> Pair:
     try:
-        values = json.loads(path.read_text())
+        values = json.loads(reading.text_of(path))
         category = values["category"]
         sides = []
         for side in ("src", "trg"):
