@@ -117,7 +117,9 @@ def _images(height, width, seed=0):
 def _reference(folder, images, **options):
     """Returns keras-hub's own tokens after some blocks and after the last normalisation."""
     family = vit_descriptions.of_folder(folder).family
-    kind = keras_hub.models.DINOV2Backbone if family == "dinov2" else keras_hub.models.DINOV3Backbone
+    kind = (
+        keras_hub.models.DINOV2Backbone if family == "dinov2" else keras_hub.models.DINOV3Backbone
+    )
     hub = kind.from_preset(str(folder), apply_layernorm=False, **options)
     outputs = {name: hub.pyramid_outputs[f"stage{name[-1]}"] for name in _TAPS[:2]}
     model = keras.Model(hub.inputs, [*outputs.values(), hub.output])
