@@ -200,7 +200,6 @@ class StreamingMoments:
 
     def __init__(self, channels: int):
         self.count = 0
-        self.channels = channels
         self._sum = np.zeros(channels)
         self._products = np.zeros((channels, channels))
 

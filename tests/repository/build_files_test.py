@@ -37,7 +37,7 @@ def test_build_file_is_up_to_date(folder):
 
 
 def test_dependencies_are_the_imports():
-    assert ":pretrained" in _rules_of("anchornet_tf/trunks")["backbone"]["deps"]
+    assert ":trunk_weights" in _rules_of("anchornet_tf/trunks")["backbone"]["deps"]
     assert "//anchornet_tf/utils:files" in _rules_of("anchornet_tf/trunks")["pca"]["deps"]
 
 
