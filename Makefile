@@ -23,7 +23,7 @@ setup: $(STAMP)  ## Makes .venv with everything installed; does nothing when up 
 $(STAMP): setup.py constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.exit(0 if sys.version_info >= (3, 11) else f"Expected Python 3.11 or newer. Received: {v}; name another with make PYTHON=...")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[beam,dev,docs,hub,hub_models,litert,notebook,onnx,proposals,search,serving,studio]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[beam,dev,docs,hub,hub-models,litert,notebook,onnx,proposals,search,serving,studio]'
 	@touch $(STAMP)
 
 demo: setup  ## Trains on the embedded data, matches two images, ends with pictures (about ten minutes).

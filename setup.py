@@ -25,8 +25,9 @@ REQUIRED = [
 EXTRAS = {
     # tensorflow-hub imports pkg_resources, which setuptools dropped in version 82.
     "hub": ["tensorflow-hub>=0.16.1", "tf-keras>=2.21", "setuptools<82"],
-    # DINOv2 and DINOv3 as trunks, and what reads their files.
-    "hub_models": ["keras-hub>=0.32", "safetensors>=0.5"],
+    # DINOv2 and DINOv3 as trunks, and what reads their files. A hyphen: older versions of pip do
+    # not find an extra with an underscore.
+    "hub-models": ["keras-hub>=0.32", "safetensors>=0.5"],
     "serving": ["tensorflow-serving-api>=2.21", "grpcio>=1.66", "requests>=2.32"],
     # ONNX files, for `python -m export.onnx`, and what runs them.
     "onnx": ["onnx>=1.20", "onnxruntime>=1.20", "tf2onnx>=1.17"],

@@ -139,7 +139,7 @@ def _keras_hub():
         import safetensors  # noqa: F401 - keras-hub reads folders with it
     except ImportError as error:
         raise ImportError(
-            "Expected keras-hub for DINOv2 and DINOv3: pip install 'anchornet_tf[hub_models]'. "
+            "Expected keras-hub for DINOv2 and DINOv3: pip install 'anchornet_tf[hub-models]'. "
             f"Received: {error}"
         ) from error
     return keras_hub

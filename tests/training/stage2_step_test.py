@@ -72,7 +72,7 @@ def test_the_parts_are_the_papers_losses(gamma, negatives):
             weight = 1 / len(classes) / (2 * SLOTS)
             sign = 1 if positive else -1
             expected["discr"] += weight * -sign * maps.max(axis=(0, 1)).mean()
-            expected["div_b"] += weight * 100 * _overlap(maps, config.sigma)
+            expected["div_b"] += weight * 100 * _overlap(maps, training.sigma)
             if not positive:
                 expected["aux"] += 2 * weight * 10 * np.maximum(by_class[:, :, name], 0).mean()
         if positive:

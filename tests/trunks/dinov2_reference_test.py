@@ -8,7 +8,7 @@ import tensorflow as tf
 from anchornet_tf.trunks.backbone import Backbone
 from tests.shared_data import shared_path
 
-pytest.importorskip("keras_hub", reason="needs the extra hub_models")
+pytest.importorskip("keras_hub", reason="needs the extra hub-models")
 _TAPS = ("block1", "block6", "block12", "norm")
 
 

@@ -12,8 +12,8 @@ from anchornet_tf.trunks import vit_descriptions
 from anchornet_tf.trunks.backbone import Backbone
 from anchornet_tf.trunks.preprocessing import preprocess
 
-keras_hub = pytest.importorskip("keras_hub", reason="needs the extra hub_models")
-safetensors_numpy = pytest.importorskip("safetensors.numpy", reason="needs the extra hub_models")
+keras_hub = pytest.importorskip("keras_hub", reason="needs the extra hub-models")
+safetensors_numpy = pytest.importorskip("safetensors.numpy", reason="needs the extra hub-models")
 
 _CONFIGS = {
     "dinov2": {
@@ -197,5 +197,5 @@ def test_weights_of_another_network(folders, tmp_path):
 
 def test_a_missing_extra(folders, monkeypatch):
     monkeypatch.setitem(sys.modules, "keras_hub", None)
-    with pytest.raises(ImportError, match=r"pip install 'anchornet_tf\[hub_models\]'. Received: "):
+    with pytest.raises(ImportError, match=r"pip install 'anchornet_tf\[hub-models\]'. Received: "):
         Backbone(folders["dinov2"])

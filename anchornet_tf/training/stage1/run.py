@@ -83,14 +83,22 @@ def train(
         print("Nothing was trained: this was a dry run.")
         return {}
     folder = RunFolder(workdir, writes=strategies.is_chief(where))
+    # A finished folder may be one that nobody can write to, so it is not locked.
+    if (summary := _finished(config, folder)) is not None:
+        return summary
     with folder.alone():
         # Another process may have worked here while this one waited.
         _check_folder(config, workdir)
-        summary = folder.finished_summary(config.steps)
-        if summary is not None:
-            _print_summary(summary, folder.path, config)
+        if (summary := _finished(config, folder)) is not None:
             return summary
         return _train(config, where, splits, *prepare(), folder, checkpoint_every)
+
+
+def _finished(config, folder) -> dict | None:
+    summary = folder.finished_summary(config.steps)
+    if summary is not None:
+        _print_summary(summary, folder.path, config)
+    return summary
 
 
 def _check_folder(config, workdir) -> None:

@@ -83,19 +83,27 @@ def train(
             f"--heldout_fraction. Received: none in {config.data}"
         )
     folder = RunFolder(workdir, writes=strategies.is_chief(where))
+    # A finished folder may be one that nobody can write to, so it is not locked.
+    if extension is None and (summary := _finished(config, folder)) is not None:
+        return summary
     with folder.alone():
         # Another process may have worked here while this one waited.
         config_file.check_same(config, workdir)
         check_not_further(workdir, config.steps)
         if extension is not None:
             return add_classes(config, folder, extension, source, held_out, columns)
-        summary = folder.finished_summary(config.steps)
-        if summary is not None:
-            _print_summary(summary, folder.path)
+        if (summary := _finished(config, folder)) is not None:
             return summary
         return _train(
             config, where, splits, banks, projections, folder, cache_dir, checkpoint_every
         )
+
+
+def _finished(config, folder) -> dict | None:
+    summary = folder.finished_summary(config.steps)
+    if summary is not None:
+        _print_summary(summary, folder.path)
+    return summary
 
 
 def _train(config, where, splits, banks, projections, folder, cache_dir, checkpoint_every) -> dict:
