@@ -147,7 +147,7 @@ def _one_copy() -> Iterator[None]:
     """Keeps tf2onnx from copying the whole network before each of its passes.
 
     It does so to go on without a pass that fails. This variable, whatever it holds, turns that off:
-    a pass that fails is an error then, and a conversion takes two thirds of the time.
+    a pass that fails is an error then.
     """
     name = "TF2ONNX_CATCH_ERRORS"
     before = os.environ.get(name)
