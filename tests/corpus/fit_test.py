@@ -65,7 +65,7 @@ def test_reliability_of_pieces_is_that_of_all_matches():
 class _Projection:
     """Stands for the trunk: three taps of few channels, by random projections."""
 
-    def __init__(self, weights):
+    def __init__(self, trunk, weights):
         rng = np.random.default_rng(0)
         self._kernels = [rng.normal(size=(48, count)).astype("float32") for count in (24, 32, 40)]
 
@@ -74,6 +74,9 @@ class _Projection:
 
         blocks = tf.nn.space_to_depth(images / 255, 4)
         return [tf.nn.relu(tf.tensordot(blocks, kernel, 1)) for kernel in self._kernels]
+
+    def digest(self):
+        return "projection"
 
 
 def test_fit_pca_is_that_of_one_machine(tmp_path, monkeypatch):
