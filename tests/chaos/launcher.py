@@ -101,7 +101,8 @@ class Run:
 
     def text(self) -> str:
         """Returns what was printed so far."""
-        return self._output.read_text(errors="replace")
+        # The run opens its output itself, a moment after it was started.
+        return self._output.read_text(errors="replace") if self._output.exists() else ""
 
     def family(self) -> list[int]:
         """Returns the processes of this run's session that are alive."""

@@ -41,7 +41,7 @@ def test_it_learns_saves_and_exports(example, tmp_path):
     finally:
         keras.config.set_dtype_policy(before)
     assert model.jit_compile
-    trunk_layer = network.backbone.resnet.layers[-1]
+    trunk_layer = network.backbone.network.layers[-1]
     assert trunk_layer.compute_dtype == "bfloat16" and network.banks[0].compute_dtype == "float32"
     losses = history.history["loss"]
     assert np.isfinite(losses).all() and losses[-1] < 0.8 * losses[0]

@@ -23,9 +23,10 @@ def test_every_name_leads_to_a_class():
 
 def test_deep_names_share_a_class_and_its_options():
     assert DESCRIPTORS.options("res5c") == DESCRIPTORS.options("res4c")
-    # What tells where an object is was fitted to the hypercolumn, and not to its parts.
+    # What tells where an object is was fitted to the hypercolumn, and not to its parts, which are
+    # ResNet50's.
     others = set(DESCRIPTORS.options("hc")) - set(DESCRIPTORS.options("res4c"))
-    assert others == {"look_twice"}
+    assert others == {"look_twice", "trunk", "weights", "pca_file"}
     assert "image_size" in DESCRIPTORS.options("hc")
     assert "name" not in DESCRIPTORS.options("hc")
 
