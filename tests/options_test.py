@@ -38,6 +38,8 @@ _VALUES = {
     "look_twice": 96,
     "constellation": "CONSTELLATION",
     "weights": "WEIGHTS",
+    "trunk": "TRUNK",
+    "pca_file": "PCA",
     "num_channels": 5,
     "file": "FILE",
     "num_threads": 2,
