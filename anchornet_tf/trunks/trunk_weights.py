@@ -3,6 +3,7 @@
 import hashlib
 import os
 import pathlib
+import re
 import zipfile
 
 import keras
@@ -18,6 +19,8 @@ PUBLISHED = "imagenet"
 # Of a folder that `Backbone.save_to_folder` wrote.
 WEIGHTS_FILE = "weights.npz"
 _KERAS_FILES = (".h5", ".keras")
+# Keras numbers variables without a name too, over all models of a process.
+_AUTOMATIC = re.compile(r"^variable(_\d+)?$")
 
 
 def named_variables(trunk: TrunkDescription, network) -> dict:
@@ -33,7 +36,8 @@ def named_variables(trunk: TrunkDescription, network) -> dict:
             for variable in layer.weights
         }
     return {
-        f"{number:04d}/{variable.name}": variable for number, variable in enumerate(network.weights)
+        f"{number:04d}/{_AUTOMATIC.sub('variable', variable.name)}": variable
+        for number, variable in enumerate(network.weights)
     }
 
 

@@ -24,7 +24,7 @@ _SIZE = 64
 @pytest.fixture(scope="module")
 def images(tmp_path_factory):
     folder = tmp_path_factory.mktemp("line") / "images"
-    return write_folder(folder, ["bird", "cow", "background"], count=46)
+    return write_folder(folder, ["bird", "cow", "background"], count=50)
 
 
 @pytest.mark.slow
