@@ -1,4 +1,4 @@
-"""The two ONNX files behind a page: one describes an image, the other matches what is described."""
+"""The two ONNX files behind a page: the first describes images, the second matches them."""
 
 from typing import NamedTuple
 
