@@ -8,6 +8,7 @@ import pytest
 _TOGETHER = ("export", "studio")
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the marks in the same hook.
 def pytest_collection_modifyitems(items):
     """Keeps a file's tests in one process, and those of files that share what they build."""
     here = pathlib.Path(__file__).parent

@@ -125,8 +125,10 @@ def _fail(message: str) -> None:
 
 def _message(error: Exception) -> str:
     """Returns what an exception says; those of Python's own end in what was received, like ours."""
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.strerror}. Received: {error.filename}"
+    if isinstance(error, OSError) and error.strerror:
+        # An error of a file that is open already, such as that of a full disk, names no file.
+        received = f"error {error.errno}" if error.filename is None else error.filename
+        return f"{error.strerror}. Received: {received}"
     return str(error) or type(error).__name__
 
 
@@ -140,8 +142,9 @@ def _flag_message(error: flags.Error) -> str:
     if missing:
         return f"Expected --{missing[1]}=...; --help says what it takes. Received: nothing"
     wrong = re.match(r"flag --(\w+)=(.*?): ", str(error), re.DOTALL)
-    if wrong and wrong[1] in flags.FLAGS:
-        return f"--{wrong[1]} must be {_what_fits(wrong[1])}. Received: {wrong[2]}"
+    if wrong:
+        fits = _what_fits(wrong[1]) if wrong[1] in flags.FLAGS else "what --help says"
+        return f"--{wrong[1]} must be {fits}. Received: {wrong[2]}"
     return f"Expected flags that --help lists ({error}). Received: {' '.join(sys.argv[1:])}"
 
 
