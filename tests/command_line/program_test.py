@@ -67,7 +67,10 @@ def test_wrong_flags_are_one_line(arguments, line):
         ("raise ValueError('Expected\\n  two. Received: 3')", "Expected two. Received: 3"),
         ("open('/none/x')", "No such file or directory. Received: /none/x"),
         # A file that is open already has no name when the disk is full.
-        ("raise OSError(28, 'No space left on device')", "No space left on device. Received: "),
+        (
+            "raise OSError(28, 'No space left on device')",
+            "No space left on device. Received: error 28",
+        ),
         ("raise Refused('Expected yes. Received: no')", "Expected yes. Received: no"),
         ("import no_such_module", "No module named 'no_such_module'"),
         (
