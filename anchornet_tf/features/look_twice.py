@@ -133,7 +133,7 @@ class LookTwice:
         self.describe = describe
         self.describe_closer = describe.at_size(size)
         self.confidence = describe.confidence
-        self._logits = tf.function(probe.logits, reduce_retracing=True)
+        self._logits = tf.function(probe.logits, reduce_retracing=True, autograph=False)
 
     def __call__(self, images: Sequence[np.ndarray]) -> list[FocusedMap]:
         """Returns the maps of each `(height, width, 3)` image with values from 0 to 255.

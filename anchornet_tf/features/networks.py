@@ -54,6 +54,10 @@ def class_agnostic(
     """
     loaded = load_model(model, equalization)
     network = folding.features_function(loaded, _is_ours(model), fine_rank)
+    if _is_ours(model):
+        # Nothing in it needs AutoGraph, which takes longer to rewrite it than TensorFlow to trace
+        # it. A model that somebody made may hold a trunk of theirs that does.
+        network = tf.autograph.experimental.do_not_convert(network)
     describe = DeepDescriptor(network, image_size, batch_size, blur, loaded.confidence)
     return _looking_twice(describe, look_twice) if look_twice else describe
 

@@ -73,7 +73,9 @@ def cells_of(maps: Sequence[FeatureMap], grid_size: tuple[int, int]) -> list[tf.
 
 @functools.lru_cache(maxsize=8)
 def _cells_on(grid_size) -> KeptOfMaps:
-    compiled = tf.function(lambda values: unit_cells(values, grid_size), reduce_retracing=True)
+    compiled = tf.function(
+        lambda values: unit_cells(values, grid_size), reduce_retracing=True, autograph=False
+    )
     return KeptOfMaps(lambda features: compiled(tf.constant(features.values)[tf.newaxis]))
 
 

@@ -98,9 +98,11 @@ class Confidence:
     def __init__(self, calibrations: Mapping[str, Calibration], probe: ObjectProbe | None = None):
         self.calibrations = dict(calibrations)
         self.probe = probe
-        self._compiled = tf.function(self.probabilities, reduce_retracing=True)
+        # Without AutoGraph: rewriting code without loops over tensors takes longer than tracing it.
+        options = {"reduce_retracing": True, "autograph": False}
+        self._compiled = tf.function(self.probabilities, **options)
         self._compiled_objects = tf.function(
-            lambda values: evidence.objects(values, probe), reduce_retracing=True
+            lambda values: evidence.objects(values, probe), **options
         )
         self._looks = KeptOfMaps(self._look_at)
 

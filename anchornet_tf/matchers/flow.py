@@ -5,6 +5,7 @@ import math
 import os
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from anchornet_tf.features.feature_map import cell_centers, check_size
 from anchornet_tf.matchers import flow_file, flow_sampling
@@ -47,10 +48,10 @@ class Flow:
 
     def __init__(
         self,
-        displacement: np.ndarray,
+        displacement: ArrayLike,
         target_size: tuple[int, int],
-        valid: np.ndarray | None = None,
-        confidence: np.ndarray | None = None,
+        valid: ArrayLike | None = None,
+        confidence: ArrayLike | None = None,
     ):
         self._values: DenseValues | GridValues = DenseValues.checked(
             displacement, target_size, valid, confidence
@@ -62,11 +63,11 @@ class Flow:
     @classmethod
     def from_grid(
         cls,
-        displacement: np.ndarray,
+        displacement: ArrayLike,
         source_size: tuple[int, int],
         target_size: tuple[int, int],
-        valid: np.ndarray | None = None,
-        confidence: np.ndarray | None = None,
+        valid: ArrayLike | None = None,
+        confidence: ArrayLike | None = None,
         interpolation: str = "bilinear",
     ) -> "Flow":
         """Spreads displacements known on a grid of the source image over all its pixels.
@@ -168,7 +169,7 @@ class Flow:
         """Returns the same flow with the matcher's own scores as its confidence."""
         return self if self._scored is None else self._of_values(self._scored)
 
-    def with_confidence(self, confidence: np.ndarray) -> "Flow":
+    def with_confidence(self, confidence: ArrayLike) -> "Flow":
         """Returns the same flow with another confidence; the present one is kept as `scores`.
 
         Args:
@@ -252,7 +253,7 @@ class Flow:
         return inside
 
     def transfer_points(
-        self, points: np.ndarray, rounded: bool = False, outside: str = "error"
+        self, points: ArrayLike, rounded: bool = False, outside: str = "error"
     ) -> np.ndarray:
         """Carries points of the source image to the target image.
 
@@ -274,7 +275,7 @@ class Flow:
         return self.transfer_with_confidence(points, rounded, outside)[0]
 
     def transfer_with_confidence(
-        self, points: np.ndarray, rounded: bool = False, outside: str = "error"
+        self, points: ArrayLike, rounded: bool = False, outside: str = "error"
     ) -> tuple[np.ndarray, np.ndarray]:
         """Carries points as `transfer_points` does, and says how sure each match is.
 
@@ -309,7 +310,7 @@ class Flow:
         moved = np.where(known[:, np.newaxis], points + read[:, 1::-1], np.nan)  # (x, y)
         return moved.astype(np.float32), np.where(known, read[:, 2], 0).astype(np.float32)
 
-    def warp(self, target_image: np.ndarray, fill: float = 0) -> np.ndarray:
+    def warp(self, target_image: ArrayLike | os.PathLike, fill: float = 0) -> np.ndarray:
         """Pulls the target image into the frame of the source image (bilinear).
 
         Args:
@@ -336,7 +337,7 @@ class Flow:
             warped[part] = np.where(inside, pulled, fill)
         return warped
 
-    def transfer_mask(self, target_mask: np.ndarray) -> np.ndarray:
+    def transfer_mask(self, target_mask: ArrayLike) -> np.ndarray:
         """Pulls a mask or label map of the target image into the source's frame (nearest pixel).
 
         Args:
@@ -410,7 +411,7 @@ class Flow:
         pixels = flow_sampling.nearest_pixels(positions)
         return valid & ((pixels >= 0) & (pixels < self.target_size)).all(axis=-1)
 
-    def _check_target_array(self, array: np.ndarray, name: str) -> np.ndarray:
+    def _check_target_array(self, array: ArrayLike, name: str) -> np.ndarray:
         array = np.asarray(array)
         if array.ndim not in (2, 3) or array.shape[:2] != self.target_size:
             raise ValueError(
@@ -457,7 +458,7 @@ def _are_inside(points, size):
     return ((points >= -0.5) & (points < np.array(size[::-1]) - 0.5)).all(axis=-1)  # (n,)
 
 
-def _check_points(points: np.ndarray) -> np.ndarray:
+def _check_points(points: ArrayLike) -> np.ndarray:
     points = np.asarray(points, np.float64)
     if points.size == 0:
         return points.reshape(0, 2)

@@ -111,7 +111,7 @@ class NearestMatcher:
         )
 
 
-@tf.function(reduce_retracing=True)
+@tf.function(reduce_retracing=True, autograph=False)
 def nearest_cells(
     source: tf.Tensor,
     target: tf.Tensor,

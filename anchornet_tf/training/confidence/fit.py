@@ -1,4 +1,4 @@
-"""Logistic regressions, by a few lines of L-BFGS."""
+"""What tells objects from background and right matches from wrong ones: logistic functions."""
 
 from collections.abc import Sequence
 
@@ -10,6 +10,7 @@ from anchornet_tf.features.object_probe import ObjectProbe
 from anchornet_tf.matchers.confidence import LIMIT, Calibration, object_gate
 from anchornet_tf.matchers.evidence import NAMES
 from anchornet_tf.training.confidence.examples import Examples
+from anchornet_tf.training.confidence.logistic import LogisticSums, most_likely
 
 # Unit vectors have small entries: without a factor, the penalty would hold their weights down.
 _DIRECTION_SCALE = 4.0
@@ -31,19 +32,11 @@ def logistic_regression(
         weights: `(n,)`, how much each example counts.
         penalty: float, on half the squared length of the coefficients.
     """
-    inputs, answers = np.asarray(inputs, np.float64), np.asarray(answers, np.float64)
-    weights = weights / weights.sum()
-
-    def loss(parameters):
-        logits = inputs @ parameters[:-1] + parameters[-1]
-        value = weights @ (np.logaddexp(0, logits) - answers * logits)
-        slope = weights * (1 / (1 + np.exp(-logits)) - answers)
-        gradient = np.append(inputs.T @ slope + penalty * parameters[:-1], slope.sum())
-        return value + penalty / 2 * parameters[:-1] @ parameters[:-1], gradient
-
-    start = np.zeros(inputs.shape[1] + 1)
-    found = scipy.optimize.minimize(loss, start, jac=True, method="L-BFGS-B").x
-    return found[:-1], float(found[-1])
+    return most_likely(
+        lambda parameters: LogisticSums.of_examples(inputs, answers, weights, parameters),
+        np.shape(inputs)[1],
+        penalty,
+    )
 
 
 def fit_probe(sets: Sequence[tuple[np.ndarray, np.ndarray]]) -> ObjectProbe:
