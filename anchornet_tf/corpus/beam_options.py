@@ -32,12 +32,15 @@ def pipeline_options(arguments: Sequence[str], workers: int | None = None):
         if argument.startswith("--") and name not in known and not _of_a_runner(options, name):
             raise ValueError(f"Expected an option of Apache Beam after --. Received: {argument}")
     given = {argument.removeprefix("--").split("=")[0] for argument in arguments}
+    level = "WARNING"
     if workers is not None and not given & {_WORKERS, "runner"}:
+        # What goes wrong here is raised here too: it need not be said twice.
+        level = "CRITICAL"
         arguments += [f"--{_WORKERS}={workers}"]
         if workers > 1 and _MODE not in given:
             arguments += [f"--{_MODE}=multi_processing"]
     if "default_sdk_harness_log_level" not in given:
-        arguments += ["--default_sdk_harness_log_level=WARNING"]
+        arguments += [f"--default_sdk_harness_log_level={level}"]
     return options.PipelineOptions(arguments)
 
 
@@ -62,6 +65,7 @@ def one_thread() -> None:
 
 
 def quiet() -> None:
-    """Leaves out Beam's notes on cloud packages that are not installed."""
+    """Leaves out Beam's notes on cloud packages, and tracebacks of what is raised anyway."""
     logging.getLogger().setLevel(logging.ERROR)
-    logging.getLogger("apache_beam").setLevel(logging.ERROR)
+    for name in ("apache_beam", "grpc"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)

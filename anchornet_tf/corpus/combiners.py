@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import apache_beam as beam
 import numpy as np
 
+from anchornet_tf.training.confidence.logistic import LogisticSums
 from anchornet_tf.trunks.pca import StreamingMoments
 
 
@@ -68,3 +69,36 @@ class ReliabilityFn(beam.CombineFn):
         promised, held, counts = accumulator.T
         with np.errstate(invalid="ignore"):
             return np.stack([promised / counts, held / counts, counts], axis=-1)
+
+
+class LogisticFn(beam.CombineFn):
+    """Sums that one step of a logistic regression needs, such as the calibration of confidences.
+
+    Takes triples of arrays, inputs `(n, k)`, answers and weights, and gives a `LogisticSums`, or
+    None without any. `anchornet_tf.corpus.fit_run.fit_logistic` takes all steps.
+
+    Args:
+        parameters: `(k + 1,)`, the coefficients and the bias that the step starts from.
+    """
+
+    def __init__(self, parameters: np.ndarray):
+        self._parameters = np.asarray(parameters, np.float64)
+
+    def create_accumulator(self):
+        return None
+
+    def add_input(self, accumulator, element):
+        sums = LogisticSums.of_examples(*element, self._parameters)
+        return self.merge_accumulators([accumulator, sums])
+
+    def merge_accumulators(self, accumulators: Iterable):
+        found = [each for each in accumulators if each is not None]
+        if not found:
+            return None
+        merged = LogisticSums.from_arrays(found[0].arrays())
+        for each in found[1:]:
+            merged.merge(each)
+        return merged
+
+    def extract_output(self, accumulator):
+        return accumulator

@@ -12,7 +12,6 @@ A shard's file appears when all of its images are described or noted as failed.
 """
 
 import dataclasses
-import hashlib
 import io
 import json
 import os
@@ -22,7 +21,7 @@ import numpy as np
 from anchornet_tf.corpus import storage
 from anchornet_tf.corpus.config import DescribeConfig
 from anchornet_tf.corpus.listing import LISTING, Listing
-from anchornet_tf.models import presets
+from anchornet_tf.corpus.model_folder import ModelFolder
 from anchornet_tf.utils.array_archive import open_archive
 
 FORMAT = "anchornet_tf.Corpus/1"
@@ -144,29 +143,18 @@ class CorpusFolder:
         storage.write_bytes(storage.join(self.path, _RECORD), text.encode())
 
 
-def model_digest(model: str | os.PathLike) -> str:
-    """Returns what identifies the weights of a model's folder, without loading it."""
-    folder = presets.find(model)
-    total = hashlib.sha256()
-    for path in sorted(folder.glob("*.npz")):
-        total.update(path.name.encode())
-        total.update(path.read_bytes())
-    return total.hexdigest()[:16]
-
-
 def _record_of(config: DescribeConfig, listing: Listing) -> dict:
     settings = {
         name: value for name, value in dataclasses.asdict(config).items() if name not in _FREE
     }
-    model = presets.find(config.model)
-    contents = json.loads((model / "config.json").read_text())
+    model = ModelFolder.find(config.model)
     return {
         "format": FORMAT,
         **settings,
         "model": os.fspath(config.model),
-        "model_digest": model_digest(config.model),
-        "classes": contents["options"]["classes"],
-        "num_filters": contents["options"]["num_filters"],
+        "model_digest": model.digest(),
+        "classes": list(model.classes),
+        "num_filters": model.num_filters,
         "root": listing.root if storage.is_remote(listing.root) else os.path.abspath(listing.root),
         "count": listing.count,
         "shards": len(listing.shards),

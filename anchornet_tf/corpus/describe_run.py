@@ -11,6 +11,7 @@ from anchornet_tf.corpus import beam_options
 from anchornet_tf.corpus.config import DescribeConfig
 from anchornet_tf.corpus.corpus_folder import CorpusFolder
 from anchornet_tf.corpus.listing import Shard, list_images
+from anchornet_tf.corpus.pipeline_run import finish, reporting
 from anchornet_tf.corpus.progress import watched
 
 
@@ -50,33 +51,37 @@ class DescribeShard(beam.DoFn):
         beam_options.one_thread()
         start.prepare()
         config = self._config
-        self._describe = _describer(config.model, config.peaks, config.dense, config.image_size)
+        with reporting():
+            self._describe = _describer(
+                config.model, config.peaks, config.dense, config.image_size, config.blur
+            )
 
     def process(self, shard: Shard) -> Iterator[tuple[int, int]]:
         from anchornet_tf.corpus.shard_work import write_shard
 
         describe = self._describe
-        self._folder.write_directions(describe.directions)
-        counts = write_shard(
-            self._folder,
-            shard,
-            self._root,
-            self._config,
-            describe,
-            describe.classes,
-            describe.directions.shape[1],
-        )
+        with reporting():
+            self._folder.write_directions(describe.directions)
+            counts = write_shard(
+                self._folder,
+                shard,
+                self._root,
+                self._config,
+                describe,
+                describe.classes,
+                describe.directions.shape[1],
+            )
         beam.metrics.Metrics.counter("corpus", "described").inc(counts.described)
         beam.metrics.Metrics.counter("corpus", "failed").inc(counts.failed)
         yield shard.number, counts.described
 
 
 @functools.cache
-def _describer(model, peaks: int | None, dense: bool, image_size: int):
+def _describer(model, peaks: int | None, dense: bool, image_size: int, blur: float):
     # Threads of a worker and bundles of a run share one model.
     from anchornet_tf.corpus.describer import AnchorDescriber
 
-    return AnchorDescriber(model, peaks, dense, image_size)
+    return AnchorDescriber(model, peaks, dense, image_size, blur)
 
 
 def run(
@@ -114,7 +119,7 @@ def run(
                 | "Spread" >> beam.Reshuffle()
                 | "Describe" >> beam.ParDo(DescribeShard(folder, root, config))
             )
-            pipeline.run().wait_until_finish()
+            finish(pipeline)
     failed = folder.failed()
     missing = len(listing.shards) - len(folder.finished())
     if missing:

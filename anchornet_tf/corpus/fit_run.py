@@ -1,4 +1,4 @@
-"""PCA and equalizers fitted to a corpus with Beam, as the one-machine versions fit them."""
+"""PCA, equalizers and calibrations by Beam, as the one-machine versions fit them."""
 
 import functools
 import io
@@ -10,11 +10,13 @@ import apache_beam as beam
 import numpy as np
 
 from anchornet_tf.corpus import beam_options, storage
-from anchornet_tf.corpus.combiners import MomentsFn
+from anchornet_tf.corpus.combiners import LogisticFn, MomentsFn
 from anchornet_tf.corpus.config import EqualizersConfig
+from anchornet_tf.corpus.pipeline_run import finish, reporting
 from anchornet_tf.datasets import sources
 from anchornet_tf.datasets.image_source import ImageSource
 from anchornet_tf.models.anchornet import AnchorNet
+from anchornet_tf.training.confidence.logistic import LogisticSums, most_likely
 from anchornet_tf.training.fit_pca import TapsOfImages
 from anchornet_tf.training.pca_config import PCAConfig
 from anchornet_tf.trunks import pca
@@ -22,6 +24,7 @@ from anchornet_tf.utils.array_archive import open_archive
 
 Path = str | os.PathLike
 _SUFFIX = ".npz"
+EXAMPLES = ("inputs", "answers", "weights")
 
 
 class TapVectors(beam.DoFn):
@@ -39,7 +42,9 @@ class TapVectors(beam.DoFn):
 
     def process(self, numbers: Sequence[int]) -> Iterator[tuple[int, np.ndarray]]:
         chunk = np.array(numbers)
-        for depth, tap in enumerate(self._images.taps(chunk)):
+        with reporting():
+            taps = self._images.taps(chunk)
+        for depth, tap in enumerate(taps):
             cells = pca.sampled_cells(chunk, tap, depth, self._config.positions, self._config.seed)
             yield depth, cells
 
@@ -59,8 +64,18 @@ class EqualizedVectors(beam.DoFn):
         self._source = _source(self._config.data)
 
     def process(self, chunk: Sequence[tuple[int, int]]) -> Iterator[tuple[int, np.ndarray]]:
-        responses = linear_responses(self._model, self._source, chunk, self._config)
+        with reporting():
+            responses = linear_responses(self._model, self._source, chunk, self._config)
         yield from self._model.equalized_vectors(responses, np.array([index for _, index in chunk]))
+
+
+class StoredExamples(beam.DoFn):
+    """From the names of archives to the examples in them: `inputs`, `answers` and `weights`."""
+
+    def process(self, path: str) -> Iterator[tuple[int, tuple[np.ndarray, ...]]]:
+        with reporting(), open_archive(io.BytesIO(storage.read_bytes(path))) as arrays:
+            examples = tuple(arrays[name] for name in EXAMPLES)
+        yield 0, examples
 
 
 def fit_pca(
@@ -110,6 +125,42 @@ def fit_equalizers(
     return model
 
 
+def fit_logistic(
+    examples: Sequence[str],
+    count: int,
+    penalty: float,
+    output: Path,
+    arguments: Sequence[str] = (),
+    workers: int | None = None,
+) -> tuple[np.ndarray, float]:
+    """Fits a logistic function, as `anchornet_tf.training.confidence.fit` does on one machine.
+
+    Args:
+        examples: Archives of some examples each: `inputs` `(n, count)`, `answers` and `weights`.
+        count: int. Length of the inputs.
+        penalty: float. As in `logistic_regression` there.
+        output: Where the result will go; sums are kept beside it meanwhile.
+        arguments: Beam's own options.
+        workers: int. As in `beam_options.pipeline_options`.
+
+    Returns:
+        Coefficients and bias. All examples are read once for each of about ten steps.
+
+    Raises:
+        ValueError: If there are no examples.
+    """
+    if not examples:
+        raise ValueError("Expected archives of examples. Received: none")
+
+    def sums_at(parameters):
+        combine = LogisticFn(parameters)
+        return _combined(
+            list(examples), StoredExamples(), output, arguments, workers, combine, LogisticSums
+        )[0]
+
+    return most_likely(sums_at, count, penalty)
+
+
 def labelled_chunks(model: AnchorNet, source, config: EqualizersConfig) -> list[tuple]:
     """Returns batches of (image, class): each image once for every class of the model it shows."""
     pairs = []
@@ -132,38 +183,46 @@ def linear_responses(model, source, chunk, config: EqualizersConfig) -> np.ndarr
 
 
 def _combined(
-    chunks: list, vectors: beam.DoFn, output: Path, arguments: Sequence[str], workers: int | None
-) -> dict[int, pca.StreamingMoments]:
-    """Returns the moments of vectors by their numbers, wherever they were computed.
+    chunks: list,
+    vectors: beam.DoFn,
+    output: Path,
+    arguments: Sequence[str],
+    workers: int | None,
+    combine: beam.CombineFn | None = None,
+    kind=pca.StreamingMoments,
+) -> dict:
+    """Returns the moments, or other sums, of vectors by their numbers, wherever they were computed.
 
     They come back through a folder beside the output, since workers share no memory with us.
     """
     options = beam_options.pipeline_options(arguments, workers)
     folder = f"{os.fspath(output)}.moments"
-    with beam.Pipeline(options=options) as pipeline:
-        _ = (
-            pipeline
-            | "Images" >> beam.Create(chunks)
-            | "Spread" >> beam.Reshuffle()
-            | "Vectors" >> beam.ParDo(vectors)
-            | "Moments" >> beam.CombinePerKey(MomentsFn())
-            | "Keep" >> beam.Map(_keep, folder)
-        )
+    pipeline = beam.Pipeline(options=options)
+    _ = (
+        pipeline
+        | "Images" >> beam.Create(chunks)
+        | "Spread" >> beam.Reshuffle()
+        | "Vectors" >> beam.ParDo(vectors)
+        | "Moments" >> beam.CombinePerKey(combine or MomentsFn())
+        | "Keep" >> beam.Map(_keep, folder)
+    )
+    finish(pipeline)
     moments = {}
     for name in storage.names(folder, _SUFFIX):
         contents = io.BytesIO(storage.read_bytes(storage.join(folder, name)))
         with open_archive(contents) as arrays:
-            moments[int(name.removesuffix(_SUFFIX))] = pca.StreamingMoments.from_arrays(arrays)
+            moments[int(name.removesuffix(_SUFFIX))] = kind.from_arrays(arrays)
     if not storage.is_remote(folder):
         shutil.rmtree(folder)
     return moments
 
 
-def _keep(element: tuple[int, pca.StreamingMoments], folder: str) -> None:
+def _keep(element: tuple[int, pca.StreamingMoments | LogisticSums], folder: str) -> None:
     number, moments = element
     contents = io.BytesIO()
     np.savez(contents, **moments.arrays())
-    storage.write_bytes(storage.join(folder, f"{number}{_SUFFIX}"), contents.getvalue())
+    with reporting():
+        storage.write_bytes(storage.join(folder, f"{number}{_SUFFIX}"), contents.getvalue())
 
 
 @functools.cache

@@ -10,9 +10,11 @@ import apache_beam as beam
 
 from anchornet_tf.corpus import beam_options, storage
 from anchornet_tf.corpus.config import MatchConfig
-from anchornet_tf.corpus.corpus_folder import CorpusFolder, model_digest
+from anchornet_tf.corpus.corpus_folder import CorpusFolder
 from anchornet_tf.corpus.listing import Shard
+from anchornet_tf.corpus.model_folder import ModelFolder
 from anchornet_tf.corpus.pair_list import read_pairs
+from anchornet_tf.corpus.pipeline_run import finish, reporting
 from anchornet_tf.corpus.progress import watched
 
 _PAIRS, _RECORD = "pairs.jsonl", "matches.json"
@@ -61,24 +63,24 @@ class MatchGroup(beam.DoFn):
     def process(self, group: Shard) -> Iterator[tuple[int, int]]:
         from anchornet_tf.corpus.pair_work import match_group
 
-        count = match_group(
-            self._corpus,
-            self._directions,
-            self._made,
-            storage.join(self._output, _PAIRS),
-            group,
-            self._carries_points,
-            _file(self._output, group.number),
-        )
+        with reporting():
+            count = match_group(
+                self._corpus,
+                self._directions,
+                self._made,
+                storage.join(self._output, _PAIRS),
+                group,
+                self._carries_points,
+                _file(self._output, group.number),
+            )
         yield group.number, count
 
 
 @functools.cache
 def _matcher(model: str, name: str):
     from anchornet_tf.matchers.matcher import Matcher
-    from anchornet_tf.models import anchornet_folder, presets
 
-    confidence = anchornet_folder.read(presets.find(model)).confidence
+    confidence = ModelFolder.find(model).confidence()
 
     def describe(images):
         raise RuntimeError("the features come from the shards")
@@ -113,7 +115,7 @@ def run(
             f"Received: {config.corpus} without them"
         )
     pairs = read_pairs(config.pairs, corpus)
-    if model_digest(record["model"]) != record["model_digest"]:
+    if ModelFolder.find(record["model"]).digest() != record["model_digest"]:
         raise ValueError(
             "Expected the model that the corpus was described with. "
             f"Received: {record['model']}, changed"
@@ -136,7 +138,7 @@ def run(
                     )
                 )
             )
-            pipeline.run().wait_until_finish()
+            finish(pipeline)
     return MatchResult(pairs.count, len(pairs.groups), len(pairs.groups) - len(waiting))
 
 

@@ -6,12 +6,13 @@ r"""Measures the search for parts: precision at ten of "the same part", on annot
 Every visible keypoint is asked about; the ten images that answer best are right where their place
 is within a tenth of the object's size of the keypoint of the same name. Compares the anchors'
 places, described in 64 directions of 8 bits as in an index, with the hypercolumn and SIFT at the
-same places and at as many on a regular grid.
+same places and at as many on a regular grid; all are smoothed alike.
 """
 
 from absl import flags
 
 from anchornet_tf.command_line import program
+from anchornet_tf.corpus.config import BLUR
 from anchornet_tf.datasets.annotated.registry import BENCHMARKS
 
 _BENCHMARK = flags.DEFINE_enum("benchmark", "parts_world", BENCHMARKS.names, "Which images.")
@@ -19,6 +20,10 @@ _DATA_DIR = flags.DEFINE_string("data_dir", None, "Folder of the benchmark.")
 _IMAGES = flags.DEFINE_integer("images", 0, "At most so many images of each group; 0 for all.", 0)
 _MODEL = flags.DEFINE_string("model", "voc20", "Name of a preset, or folder of an AnchorNet.")
 _PEAKS = flags.DEFINE_integer("peaks", 128, "Anchors of each image that are kept.", 1)
+_BLUR = flags.DEFINE_float("blur", BLUR, "As that of corpus.describe, for all descriptors.", 0.0)
+_PICTURES = flags.DEFINE_enum(
+    "pictures", "test", ["test", "train"], "Which of parts_world; choices are made on train."
+)
 _FEATURES = flags.DEFINE_list("features", ["hc", "sift"], "Descriptors to compare with.")
 
 
@@ -33,7 +38,8 @@ def main(argv):
     from anchornet_tf.corpus.quantization import dequantize
     from anchornet_tf.features.registry import get_descriptor
 
-    benchmark = BENCHMARKS.create(_BENCHMARK.value, data_dir=_DATA_DIR.value)
+    options = {"pictures": _PICTURES.value} if _BENCHMARK.value == "parts_world" else {}
+    benchmark = BENCHMARKS.create(_BENCHMARK.value, data_dir=_DATA_DIR.value, **options)
     images = search_scores.searched_images(benchmark, _IMAGES.value or None)
     describe = AnchorDescriber(_MODEL.value, _PEAKS.value, dense=True)
     others = {name: get_descriptor(name) for name in _FEATURES.value}
@@ -62,8 +68,11 @@ def main(argv):
 
 def _map(values, scaled):
     from anchornet_tf.features.feature_map import FeatureMap
+    from anchornet_tf.image import gaussian_smoothing
 
-    return FeatureMap(values, scaled.original_size)
+    # What a corpus keeps of places is smoothed before it is put into 8 bits, not after.
+    smooth = gaussian_smoothing(values[None], _BLUR.value)[0].numpy()
+    return FeatureMap(smooth, scaled.original_size)
 
 
 if __name__ == "__main__":

@@ -13,16 +13,13 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from typing import NamedTuple
 
 from absl import flags
 
 from anchornet_tf.command_line import config_flags, program
 from anchornet_tf.corpus.config import DescribeConfig
-
-_LOOK_EVERY = 0.5
+from anchornet_tf.corpus.process_usage import watched
 
 
 def main(argv):
@@ -60,13 +57,10 @@ def _measured(kind: str, config: DescribeConfig) -> tuple[float, float]:
     more = [f"--workers={workers}"] if kind == "beam" else ["--loop"]
     command = [sys.executable, "-m", f"anchornet_tf.corpus.{what}"]
     command += [*config_flags.arguments(config), *more]
-    seen: list[_Usage] = []
     begun = time.time()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    watcher = threading.Thread(target=_watch, args=(process, seen))
-    watcher.start()
-    _, errors = process.communicate()
-    watcher.join()
+    with watched(process) as seen:
+        _, errors = process.communicate()
     if process.returncode:
         raise RuntimeError(errors.decode()[-2000:])
     folder = CorpusFolder(str(config.output))
@@ -91,47 +85,6 @@ def _measured(kind: str, config: DescribeConfig) -> tuple[float, float]:
     return images / (last - first), seconds
 
 
-def _watch(process: subprocess.Popen, seen: list["_Usage"]) -> None:
-    """Notes what a process and all that it started use, until it ends."""
-    while process.poll() is None:
-        usage = _usage(process.pid)
-        if usage.resident:
-            seen.append(usage)
-        time.sleep(_LOOK_EVERY)
-
-
-class _Usage(NamedTuple):
-    """What processes use: when it was looked at, resident bytes, seconds of processors so far."""
-
-    when: float
-    resident: int
-    seconds: float
-
-
-def _usage(root: int) -> _Usage:
-    """Returns what a process and its descendants use; nothing where /proc is not there."""
-    parents, sizes, spent = {}, {}, {}
-    for name in os.listdir("/proc") if os.path.isdir("/proc") else []:
-        if not name.isdigit():
-            continue
-        try:
-            with open(f"/proc/{name}/stat") as file:
-                fields = file.read().rpartition(")")[2].split()
-            with open(f"/proc/{name}/statm") as file:
-                sizes[int(name)] = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-        except (OSError, ValueError):
-            continue  # It ended meanwhile.
-        parents[int(name)] = int(fields[1])
-        spent[int(name)] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    ours = []
-    for own in sizes:
-        ancestor = own
-        while ancestor in parents and ancestor != root:
-            ancestor = parents[ancestor]
-        ours += [own] if ancestor == root else []
-    return _Usage(time.time(), sum(sizes[each] for each in ours), sum(spent[each] for each in ours))
-
-
 def _loop(config: DescribeConfig) -> None:
     """Describes all shards one after the other, without Beam."""
     from anchornet_tf.corpus.corpus_folder import CorpusFolder
@@ -142,7 +95,9 @@ def _loop(config: DescribeConfig) -> None:
     listing = list_images(config.images, config.shard_size, config.limit)
     folder = CorpusFolder(str(config.output))
     folder.start(config, listing)
-    describe = AnchorDescriber(config.model, config.peaks, config.dense, config.image_size)
+    describe = AnchorDescriber(
+        config.model, config.peaks, config.dense, config.image_size, config.blur
+    )
     size = describe.directions.shape[1]
     for shard in listing.shards:
         write_shard(folder, shard, listing.root, config, describe, describe.classes, size)

@@ -187,7 +187,7 @@ def _fill(folder, corpus, record, finished, kind, seed, progress) -> dict:
         "kind": "ivfpq" if hasattr(index, "nprobe") else "flat",
         "images": len(keys),
         "places": num_places,
-        **{name: record[name] for name in ("root", "model", "model_digest", "image_size")},
+        **{name: record[name] for name in ("root", "model", "model_digest", "image_size", "blur")},
         "classes": classes,
         "num_filters": num_filters,
     }

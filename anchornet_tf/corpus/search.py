@@ -60,20 +60,21 @@ def main(argv):
 
 
 def _query(config: SearchConfig, index):
-    from anchornet_tf.corpus.corpus_folder import model_digest
+    from anchornet_tf.corpus.model_folder import ModelFolder
     from anchornet_tf.matchers.flow import check_inside
     from anchornet_tf.utils.image_io import read_scaled
 
     image = read_scaled(config.image)
     check_inside([config.point], image.original_size)
     model = index.record["model"]
-    if model_digest(model) != index.record["model_digest"]:
+    if ModelFolder.find(model).digest() != index.record["model_digest"]:
         raise ValueError(
             f"Expected the model that the corpus was described with. Received: {model}, changed"
         )
     from anchornet_tf.corpus.describer import AnchorDescriber
 
-    describer = AnchorDescriber(model, image_size=index.record["image_size"])
+    settings = {name: index.record[name] for name in ("image_size", "blur")}
+    describer = AnchorDescriber(model, **settings)
     return describer.at_point(image, config.point)
 
 

@@ -23,8 +23,9 @@ from anchornet_tf.utils.image_io import ScaledImage
 
 # Without points to tell, an object is taken to fill this share of the image's long side.
 _USUAL_SIZE = 0.5
-# A mirrored reference has to be so much surer than the reference as it is.
-_MIRROR_LEAD = 0.02
+# A mirrored reference has to be so much surer than the reference as it is: less would be better for
+# drawings, of which half face the other way, and more for photographs, which mostly do not.
+_MIRROR_LEAD = 0.1
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -150,7 +151,8 @@ def _surer(views: list[View], flows: list[Flow]) -> tuple[list[View], list[Flow]
         if not view.mirrored:
             kept.append((view, flow))
             best = sure
-        elif sure > best + _MIRROR_LEAD:
+        # Scores of matchers have scales of their own, so the lead is a share of them.
+        elif sure > best + _MIRROR_LEAD * (1.0 if flow.has_probabilities else best):
             kept[-1] = (view, flow)
     return [view for view, _ in kept], [flow for _, flow in kept]
 

@@ -53,6 +53,8 @@ def config(model_folder, images, tmp_path_factory) -> DescribeConfig:
         shard_size=4,
         batch_size=3,
         image_size=64,
+        # Places are compared with the maps themselves.
+        blur=0.0,
     )
 
 

@@ -6,11 +6,12 @@ import pytest
 from apache_beam.testing.util import assert_that
 
 from anchornet_tf.corpus import fit_run
-from anchornet_tf.corpus.combiners import MomentsFn, ReliabilityFn
+from anchornet_tf.corpus.combiners import LogisticFn, MomentsFn, ReliabilityFn
 from anchornet_tf.corpus.config import EqualizersConfig
 from anchornet_tf.metrics.calibration import reliability
 from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.training import fit_pca
+from anchornet_tf.training.confidence.fit import logistic_regression
 from anchornet_tf.training.pca_config import PCAConfig
 from tests.trainers.running import write_folder
 
@@ -60,6 +61,42 @@ def test_reliability_of_pieces_is_that_of_all_matches():
 
     with beam.Pipeline() as pipeline:
         assert_that(pipeline | beam.Create(pieces) | beam.CombineGlobally(ReliabilityFn()), check)
+
+
+def test_a_calibration_of_pieces_is_that_of_one_machine(tmp_path):
+    rng = np.random.default_rng(1)
+    inputs = rng.normal(size=(900, 5)) * [1, 2, 0.5, 4, 1]
+    answers = rng.uniform(size=900) < 1 / (1 + np.exp(-(inputs @ [1, -0.5, 2, 0, 0.3] - 0.7)))
+    weights = rng.uniform(0.1, 3, size=900)
+    expected = logistic_regression(inputs, answers, weights, 1e-2)
+    files = []
+    for number, piece in enumerate(_pieces(np.arange(900), 5)):
+        files.append(str(tmp_path / f"{number}.npz"))
+        np.savez(files[-1], inputs=inputs[piece], answers=answers[piece], weights=weights[piece])
+    found = fit_run.fit_logistic(files, 5, 1e-2, tmp_path / "calibration")
+    np.testing.assert_allclose(found[0], expected[0], atol=1e-6)
+    assert found[1] == pytest.approx(expected[1], abs=1e-6)
+    assert not (tmp_path / "calibration.moments").exists()
+    with pytest.raises(ValueError, match="archives of examples. Received: none"):
+        fit_run.fit_logistic([], 5, 1e-2, tmp_path / "calibration")
+
+
+def test_sums_of_a_calibration_merge_in_any_order_and_with_nothing():
+    rng = np.random.default_rng(2)
+    data = rng.normal(size=(50, 3)), rng.uniform(size=50) < 0.4, np.ones(50)
+    combine = LogisticFn(np.array([0.3, -1, 2, 0.1]))
+    parts = [
+        combine.add_input(combine.create_accumulator(), piece)
+        for piece in zip(*(_pieces(each, 4) for each in data), strict=True)
+    ]
+    whole = combine.add_input(None, data)
+    for order in ([None, *parts], [*parts[::-1], None]):
+        merged = combine.extract_output(combine.merge_accumulators(order))
+        for name, value in whole.arrays().items():
+            np.testing.assert_allclose(merged.arrays()[name], value, rtol=1e-9, atol=1e-9)
+    # The pieces are as they were.
+    assert parts[0].weight == len(_pieces(data[2], 4)[0])
+    assert combine.merge_accumulators([None]) is None
 
 
 class _Projection:
