@@ -11,9 +11,9 @@ from absl import logging
 from anchornet_tf.models import presets
 from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.utils import files
-from anchornet_tf.utils.unfinished import ScratchFolder
+from anchornet_tf.utils.unfinished import ScratchFolder, unfinished_folder
 from export import model_card
-from export.servable import Servable
+from export.servable import FUNCTIONS, Servable
 
 # The defaults of stage 2, for models without a record of their training.
 _DEFAULT_WEIGHTS = {"weight_div_a": 100.0, "weight_div_encoder": 100.0}
@@ -52,6 +52,7 @@ def save(
     weights = {**_DEFAULT_WEIGHTS, **_recorded_weights(record), **(weights or {})}
     servable = Servable(model, **weights, matcher=matcher, look_twice=look_twice)
     settings = {"matcher": matcher, "look_twice": look_twice, **weights, "record": record or {}}
+    settings["functions"] = FUNCTIONS
     with ScratchFolder("anchornet-assets") as folder:
         assets = model_card.write_assets(folder, model, settings, card)
         for name, path in assets.items():
@@ -72,6 +73,11 @@ def _save_quietly(servable: Servable, path: str) -> None:
     logging.set_verbosity(logging.WARNING)
     try:
         tf.saved_model.save(servable, path, servable.signatures())
+    except tf.errors.OpError as error:
+        # What TensorFlow raises where the disk is full, or it may not write.
+        raise OSError(
+            f"Expected a folder that a model can be written to ({error.message}). Received: {path}"
+        ) from error
     finally:
         logging.set_verbosity(before)
 
@@ -99,17 +105,19 @@ def write_version(base: pathlib.Path, write: Callable[[pathlib.Path], None]) -> 
     Raises:
         FileExistsError: If a file has the name of the new version.
     """
-    while True:
-        path = base / str(max(versions(base), default=0) + 1)
-        try:
-            with files.atomic_folder(path) as temporary:
-                write(temporary)
-            return path
-        except FileExistsError:
-            # Another process may have finished this version first. The user must see anything else
-            # that is in the way.
-            if not path.is_dir():
-                raise
+    files.make_folder(base)
+    with unfinished_folder(base, "version") as temporary:
+        write(temporary)
+        while True:
+            path = base / str(max(versions(base), default=0) + 1)
+            try:
+                files.publish_folder(temporary, path)
+                return path
+            except FileExistsError:
+                # Another process may have finished this version first. The user must see anything
+                # else that is in the way.
+                if not path.is_dir():
+                    raise
 
 
 def _recorded_weights(record) -> dict[str, float]:

@@ -44,7 +44,7 @@ _TRUNK = flags.DEFINE_string(
 def main(argv):
     program.flags_only(argv)
     # TensorFlow is imported after the flags are parsed, so that --help answers at once.
-    from export.litert_files import export_folder, parse_size
+    from export.litert_files import export_folder, match_command, parse_size
 
     version = export_folder(
         _MODEL.value,
@@ -59,6 +59,8 @@ def main(argv):
     for path in sorted(version.glob("*.tflite")):
         print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
     print(f"LiteRT files written to {version}")
+    if "features" in _SIGNATURES.value:
+        print(f"Next: {match_command(version / 'features.tflite', _MATCHER.value)}")
 
 
 if __name__ == "__main__":

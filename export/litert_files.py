@@ -3,9 +3,11 @@
 import json
 import os
 import pathlib
+import shlex
 from collections.abc import Sequence
 
 import tensorflow as tf
+import tqdm
 
 import anchornet_tf
 from anchornet_tf.models import presets
@@ -64,7 +66,7 @@ def save(
     portable = Portable(model, matcher, precision=tf.float32)
     size = portable.image_size if size is None else size
     converted = {}
-    for signature in signatures:
+    for signature in tqdm.tqdm(signatures, desc="Converting", unit="file"):
         content = _convert(portable, signature, size, precision)
         if precision == "int8":
             images = quantization.drawn_images(model.classes, calibration, size)
@@ -150,3 +152,14 @@ def _convert(portable, signature, size, precision) -> bytes:
 def read_metadata(folder: str | os.PathLike) -> dict:
     """Returns the metadata of a version."""
     return json.loads((pathlib.Path(folder) / METADATA).read_text())
+
+
+def match_command(features: str | os.PathLike, matcher: str) -> str:
+    """Returns the command that matches two images with an exported file.
+
+    Args:
+        features: The file of the function `features`.
+        matcher: Name of the matcher.
+    """
+    command = "python -m anchornet_tf.match a.jpg b.jpg --features=litert"
+    return f"{command} --matcher={matcher} --option={shlex.quote(f'file={features}')}"

@@ -1,4 +1,4 @@
-"""The files inside an exported model: its configuration, its class names, its model card."""
+"""The files inside an exported model: configuration, class names, model card, confidence."""
 
 import json
 import pathlib
@@ -8,6 +8,7 @@ from anchornet_tf.models.anchornet import AnchorNet
 CONFIGURATION = "configuration.json"
 CLASS_NAMES = "class_names.txt"
 MODEL_CARD = "model_card.md"
+CONFIDENCE = "confidence.json"
 
 
 def write_assets(
@@ -31,6 +32,8 @@ def write_assets(
         CLASS_NAMES: "\n".join(model.classes) + "\n",
         MODEL_CARD: card or describe(configuration),
     }
+    if model.confidence is not None:
+        contents[CONFIDENCE] = json.dumps(model.confidence) + "\n"
     for name, text in contents.items():
         (folder / name).write_text(text)
     return {pathlib.Path(name).stem: str(folder / name) for name in contents}

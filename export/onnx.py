@@ -57,6 +57,8 @@ def main(argv):
     for path in sorted(version.iterdir()):
         print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
     print(f"ONNX files written to {version}")
+    first = version / f"{_SIGNATURES.value[0]}.onnx"
+    print(f'In Python: session = onnxruntime.InferenceSession("{first}")')
 
 
 if __name__ == "__main__":

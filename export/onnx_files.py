@@ -7,6 +7,7 @@ import pathlib
 from collections.abc import Iterator, Sequence
 
 import tensorflow as tf
+import tqdm
 
 import anchornet_tf
 from anchornet_tf.models import presets
@@ -55,9 +56,10 @@ def save(
     archive.check_names([image_dtype], IMAGE_DTYPES, "an image type")
     portable = Portable(model, matcher)
     properties = properties_of(model, matcher, name)
+    # Each takes a minute or so, during which nothing else would be seen.
     converted = {
         signature: _convert(portable, signature, image_dtype, model.classes, properties)
-        for signature in signatures
+        for signature in tqdm.tqdm(signatures, desc="Converting", unit="file")
     }
 
     def write(folder):

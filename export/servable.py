@@ -7,12 +7,18 @@ from anchornet_tf.layers.anchor_bank import factored_convolution
 from anchornet_tf.losses.diversity import filter_diversity_loss
 from anchornet_tf.matchers.confidence import confidence_of
 from anchornet_tf.models import folding
+from anchornet_tf.models.anchor_peaks import anchor_peaks
 from anchornet_tf.models.anchornet import AnchorNet
 from anchornet_tf.trunks.preprocessing import MINIMUM_SIZE
+from anchornet_tf.utils.image_io import MAXIMUM_SIDE, pixel_limit
 from export import graph_closer_look, graph_flow, graph_matching
 from export.image_bytes import decode_batch
 
+FUNCTIONS = ("features", "class_responses", "anchors", "from_bytes", "match", "match_points")
 _DTYPES = (tf.float32, tf.uint8)
+# Images that are described as they are need memory in proportion: 20 megapixels, sent by anyone,
+# would take several gigabytes of a server.
+_DESCRIBED_PIXELS = MAXIMUM_SIDE**2
 
 
 class Servable(tf.train.Checkpoint):
@@ -24,9 +30,9 @@ class Servable(tf.train.Checkpoint):
     keeps its statistics, whatever the value of `training`.
 
     Where the chain behind the taps is linear (`gamma="whitened"`), it is kept as one bank of
-    filters as well (see `anchornet_tf.models.folding`). `features`, `from_bytes`, `match` and
-    `match_points` use that one. The call itself and `serve`, which may be trained, fold the chain
-    anew each time; after training, `refold` brings the other functions up to date.
+    filters as well (see `anchornet_tf.models.folding`). `features`, `anchors`, `from_bytes`,
+    `match` and `match_points` use that one. The call itself and `serve`, which may be trained, fold
+    the chain anew each time; after training, `refold` brings the other functions up to date.
 
     Args:
         model: `AnchorNet`.
@@ -42,6 +48,8 @@ class Servable(tf.train.Checkpoint):
         trainable_variables: The variables that training changes.
         regularization_losses: Functions without arguments, each a term of the loss: one per bank,
             then one for the class-agnostic layer.
+        encoder: The variable of the class-agnostic layer.
+        equalizer: The variable that evens out its descriptors.
 
     Raises:
         ValueError: If the matcher is unknown, `look_twice` is too small for the trunk, or the model
@@ -71,6 +79,9 @@ class Servable(tf.train.Checkpoint):
         self.regularization_losses = [_diversity(bank.kernel, share) for bank in model.banks]
         self.regularization_losses += [_diversity(model.autoencoder.kernel, weight_div_encoder)]
 
+        self.encoder = model.autoencoder.kernel.value
+        self.equalizer = model.code_equalizer.matrix.value
+
         # The trunk is traced once and called by every other function. The model itself is not an
         # attribute: it would be saved with everything that Keras attaches to it.
         images = tf.TensorSpec((None, None, None, 3), tf.float32)
@@ -79,6 +90,9 @@ class Servable(tf.train.Checkpoint):
             folding.chain_function(model, self._taps), input_signature=[images], autograph=False
         )
         self._describe = self._describe_live
+        # Of taps that are there already.
+        self._describe_taps = folding.chain_function(model, lambda taps: taps)
+        self._peaks = lambda taps: anchor_peaks(model, model.linear_responses(taps))
         if folding.is_linear(model):
             self._fold(model, images)
         self._class_maps = _class_maps_function(model)
@@ -91,8 +105,9 @@ class Servable(tf.train.Checkpoint):
             tf.Variable(part, trainable=False) for part in folding.agnostic_filters(model)
         )
         self._folded = [kernel, bias]
+        self._describe_taps = lambda taps: factored_convolution(taps, kernel, bias)
         self._describe = tf.function(
-            lambda images: factored_convolution(self._taps(images), kernel, bias),
+            lambda images: self._describe_taps(self._taps(images)),
             input_signature=[images],
             autograph=False,
         )
@@ -155,6 +170,22 @@ class Servable(tf.train.Checkpoint):
         }
 
     @tf.function(autograph=False)
+    def anchors(self, image):
+        """Finds where each anchor of all classes fires strongest.
+
+        Args:
+            image: `(batch, height, width, 3)`.
+
+        Returns:
+            dict of `strengths`, how strong each peak is, in deviations from the filter's mean, and
+            `cells`, its cell of the grid, rows first, both `(batch, classes * num_filters)`, class
+            after class; and `features`, `(batch, height / 4, width / 4, latent_filters)`.
+        """
+        taps = self._taps(_checked(image))
+        strengths, cells = self._peaks(taps)
+        return {"strengths": strengths, "cells": cells, "features": self._describe_taps(taps)}
+
+    @tf.function(autograph=False)
     def from_bytes(self, image_bytes):
         """Returns the descriptors of JPEG or PNG files, resized to the image size of the model.
 
@@ -200,7 +231,8 @@ class Servable(tf.train.Checkpoint):
     def _matched(self, inputs):
         # Two pixels are enough, as in `anchornet_tf.utils.image_io`: images are resized first.
         source, target = (
-            _checked(inputs[name], minimum=2, keep_bytes=True) for name in ("source", "target")
+            _checked(inputs[name], 2, pixel_limit(), keep_bytes=True)
+            for name in ("source", "target")
         )
         return self._match_images(source, target)
 
@@ -247,6 +279,7 @@ class Servable(tf.train.Checkpoint):
                 self.__call__.get_concrete_function(_image(dtype), training=training)
             self.serve.get_concrete_function(_image(dtype))
             self.features.get_concrete_function(_image(dtype))
+            self.anchors.get_concrete_function(_image(dtype))
             self.class_responses.get_concrete_function(_of_class(dtype))
             self.match.get_concrete_function(_pair(dtype))
             self.match_points.get_concrete_function(_pair(dtype) | _POINTS)
@@ -279,8 +312,8 @@ def _checked_look_twice(look_twice: int, model: AnchorNet) -> int:
     return look_twice
 
 
-def _checked(image, minimum=MINIMUM_SIZE, keep_bytes=False):
-    """Returns images as float32; the call fails for images that are too small or not finite.
+def _checked(image, minimum=MINIMUM_SIZE, limit=_DESCRIBED_PIXELS, keep_bytes=False):
+    """Returns images as float32; the call fails if they are too small, too large or not finite.
 
     With `keep_bytes`, uint8 images stay as they are: resizing makes floats of them, with the same
     values and without a copy of four times the size.
@@ -293,10 +326,16 @@ def _checked(image, minimum=MINIMUM_SIZE, keep_bytes=False):
             size,
         ],
     )
-    with tf.control_dependencies([check]):
-        if keep_bytes and image.dtype == tf.uint8:
-            return tf.identity(image)
-        image = tf.cast(image, tf.float32)
+    small_enough = tf.debugging.Assert(
+        tf.cast(size[0], tf.int64) * tf.cast(size[1], tf.int64) <= limit,
+        [f"Expected images of at most {limit} pixels. Received: (height, width) =", size],
+    )
+    with tf.control_dependencies([check, small_enough]):
+        # Casting floats to floats makes no operation: what follows would not wait for the checks.
+        image = tf.identity(image)
+    if keep_bytes and image.dtype == tf.uint8:
+        return image
+    image = tf.cast(image, tf.float32)
     return tf.debugging.check_numerics(image, "Expected finite pixel values. Received: image")
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from export import archive, model_card
@@ -58,11 +59,22 @@ def test_a_failed_export_leaves_nothing(quick_save, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_full_disk_is_an_error_of_the_disk(quick_save, tmp_path, monkeypatch):
+    def fail(*_):
+        raise tf.errors.ResourceExhaustedError(None, None, "No space left on device")
+
+    monkeypatch.setattr(archive.tf.saved_model, "save", fail)
+    with pytest.raises(OSError, match=r"No space left on device\). Received: .*unfinished"):
+        quick_save(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_another_process_may_take_the_number(quick_save, tmp_path, monkeypatch):
-    write = archive.tf.saved_model.save
+    write, written = archive.tf.saved_model.save, []
 
     def write_slowly(servable, path, signatures):
         write(servable, path, signatures)
+        written.append(path)
         if not (tmp_path / "1").exists():
             (tmp_path / "1").mkdir()
             (tmp_path / "1" / "theirs").touch()
@@ -70,6 +82,7 @@ def test_another_process_may_take_the_number(quick_save, tmp_path, monkeypatch):
     monkeypatch.setattr(archive.tf.saved_model, "save", write_slowly)
     assert quick_save(tmp_path) == tmp_path / "2"
     assert [path.name for path in (tmp_path / "1").iterdir()] == ["theirs"]
+    assert len(written) == 1, "what is written takes the next number"
 
 
 def test_a_file_in_the_way(quick_save, tmp_path):

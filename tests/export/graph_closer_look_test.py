@@ -120,7 +120,8 @@ def test_the_second_look_changes_the_flow(compiled, confidence):
     sources, targets = _images((71, 90), 1, 1), _images((120, 83), 2, 1)
     once = graph_matching.match_images(_describe, sources, targets, SIZE, matcher, confidence)
     _, (displacement, _) = run(sources, targets)
-    assert np.abs(displacement - graph_flow.spread(once)[0]).mean() > 1
+    # Nothing but the second look could change anything.
+    assert np.abs(displacement - graph_flow.spread(once)[0]).mean() > 0.1
 
 
 @pytest.mark.parametrize("matcher", graph_matching.MATCHERS)

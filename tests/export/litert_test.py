@@ -1,5 +1,8 @@
 """LiteRT files compute what the SavedModel computes; fewer bits change it a little."""
 
+import os
+import shlex
+import shutil
 import subprocess
 import sys
 
@@ -109,6 +112,24 @@ def test_descriptor(version, small, image_a):
     (expected,) = own([image_a])
     assert found.image_size == expected.image_size == (71, 90)
     np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-3)
+
+
+def test_the_command_that_the_program_ends_with(version, image_a, image_b, tmp_path):
+    for name, image in (("a.jpg", image_a), ("b.jpg", image_b)):
+        PIL.Image.fromarray(image).save(tmp_path / name)
+    moved = shutil.copytree(version, tmp_path / "two words") / "features.tflite"
+    python, *arguments = shlex.split(litert_files.match_command(moved, "nearest"))
+    assert python == "python"
+    finished = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert (tmp_path / "match.png").exists()
 
 
 def test_descriptor_of_something_else(version, tmp_path):

@@ -123,13 +123,13 @@ class _ModelService(model_service_pb2_grpc.ModelServiceServicer):
 
 
 @contextlib.contextmanager
-def grpc_server(servable):
+def grpc_server(servable, port=0):
     """Serves over gRPC while the block runs; yields `HOST:PORT`."""
     server = grpc.server(concurrent.futures.ThreadPoolExecutor(2), options=_UNLIMITED)
     service = _PredictionService(servable)
     prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(service, server)
     model_service_pb2_grpc.add_ModelServiceServicer_to_server(_ModelService(servable), server)
-    port = server.add_insecure_port("127.0.0.1:0")
+    port = server.add_insecure_port(f"127.0.0.1:{port}")
     server.start()
     try:
         yield f"127.0.0.1:{port}"
@@ -138,7 +138,7 @@ def grpc_server(servable):
 
 
 @contextlib.contextmanager
-def rest_server(servable):
+def rest_server(servable, port=0):
     """Serves over REST while the block runs; yields `http://HOST:PORT`."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -179,7 +179,7 @@ def rest_server(servable):
         def log_message(self, *_):
             pass
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

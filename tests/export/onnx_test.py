@@ -10,11 +10,13 @@ import tensorflow as tf
 
 import anchornet_tf
 from anchornet_tf.datasets import parts_world
+from anchornet_tf.utils.image_io import read_image
 from export import onnx_files
 from export.servable import Servable
 from tests.export import small_model
 from tests.export.agreement import assert_flows_agree
 from tests.repository.tree import ROOT
+from tests.shared_data import shared_path
 
 onnx = pytest.importorskip("onnx", reason="needs the extra `onnx`")
 pytest.importorskip("tf2onnx", reason="needs the extra `onnx`")
@@ -182,20 +184,57 @@ def test_mistakes(small, tmp_path, options, message):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.slow
-def test_the_preset(preset, tmp_path):
-    """The program exports the preset; its flow of two drawings is that of the package.
-
-    Its descriptors are compared by `match` alone: converting the trunk a second time for `features`
-    would take as long again, and flows differ as soon as descriptors do.
-    """
-    command = [sys.executable, "-m", "export.onnx", "--model=voc20", f"--output={tmp_path}"]
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """What the program made of the preset."""
+    output = tmp_path_factory.mktemp("voc20")
+    command = [sys.executable, "-m", "export.onnx", "--model=voc20", f"--output={output}"]
     finished = subprocess.run(
-        [*command, "--signatures=match"], cwd=ROOT, capture_output=True, text=True, timeout=800
+        [*command, "--signatures=features,match"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=800,
     )
     assert finished.returncode == 0, finished.stderr
-    source, target = (parts_world.draw("bird", seed).image for seed in (3, 8))
-    found = _run(tmp_path / "1", "match", source=source[None], target=target[None])
+    assert f'InferenceSession("{output / "1" / "features.onnx"}")' in finished.stdout
+    return output / "1"
+
+
+@pytest.fixture(scope="module")
+def preset_signatures(preset):
+    return Servable(preset).signatures()
+
+
+def _drawings():
+    return [parts_world.draw("bird", seed).image for seed in (3, 8)]
+
+
+def _photographs(name):
+    folder = shared_path("data/pf-willow") / name
+    return [read_image(path) for path in sorted(folder.glob("*.png"))[:2]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["drawings", "car(G)", "duck(S)", "motorbike(M)", "winebottle(M)"])
+def test_the_preset(exported, preset_signatures, name):
+    """Prints how far ONNX Runtime and the SavedModel's functions are apart (docs/serving.md)."""
+    source, target = _drawings() if name == "drawings" else _photographs(name)
+    limits = {"features": 1e-4, "flow": 0.1, "confidence": 1e-3}
+    given = {"source": source[np.newaxis], "target": target[np.newaxis]}
+    found = _run(exported, "match", **given)
+    expected = _expected(preset_signatures, "match", **given)
+    found |= _run(exported, "features", image=given["source"])
+    expected |= _expected(preset_signatures, "features", image=given["source"])
+    apart = {each: np.abs(found[each] - expected[each]).max() for each in limits}
+    print(f"\n{name}:", *(f"{each} {value:.1e}" for each, value in apart.items()))
+    assert all(apart[each] <= limits[each] for each in limits), apart
+
+
+@pytest.mark.slow
+def test_the_preset_matches_as_the_package_does(exported, preset):
+    source, target = _drawings()
+    found = _run(exported, "match", source=source[np.newaxis], target=target[np.newaxis])
     flow = anchornet_tf.Matcher("anchornet", model=preset)(source, target)
     np.testing.assert_allclose(found["flow"][0], flow.displacement, rtol=0, atol=0.1)
     np.testing.assert_allclose(found["confidence"][0], flow.confidence, rtol=0, atol=1e-3)

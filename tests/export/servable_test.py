@@ -7,6 +7,7 @@ import tensorflow as tf
 import anchornet_tf
 from anchornet_tf.losses.diversity import filter_diversity_loss
 from anchornet_tf.models.anchornet import AnchorNet
+from benchmarks import memory
 from export.servable import Servable
 from tests.export.agreement import assert_flows_agree
 
@@ -96,6 +97,31 @@ def test_points_off_the_image(loaded, image_a, image_b, point):
 def test_unknown_matcher(model):
     with pytest.raises(ValueError, match="Received: 'dsp'"):
         Servable(model, matcher="dsp")
+
+
+def test_images_that_are_too_large_to_describe(loaded):
+    # A strip: the sides say nothing, the number of pixels does.
+    image = np.zeros((1, 32, 131_073, 3), np.uint8)
+    for name in ("features", "class_responses"):
+        more = {"class_name": tf.constant(["cow"])} if name == "class_responses" else {}
+        with pytest.raises(INVALID, match="at most 4194304 pixels"):
+            loaded.signatures[name](image=image, **more)
+    # What a server refuses costs no more than its copies: the network does not see it.
+    floats = tf.zeros(image.shape, tf.float32)
+    before = memory.resident_bytes()
+    with pytest.raises(INVALID, match="at most 4194304 pixels"):
+        loaded.signatures["serving_default"](image=floats)
+    assert memory.resident_bytes() - before < 500 * memory.MEGABYTE
+
+
+def test_images_that_are_matched_may_be_larger(loaded):
+    strip = np.zeros((1, 32, 131_073, 3), np.uint8)
+    points = np.array([[[5.0, 6.0]]], np.float32)
+    answer = loaded.signatures["match_points"](source=strip, target=strip, points=points)
+    assert np.isfinite(answer["points"]).all()
+    larger = tf.zeros((1, 512, 131_073, 3), tf.uint8)
+    with pytest.raises(INVALID, match="at most 67108864 pixels"):
+        loaded.signatures["match_points"](source=strip, target=larger, points=points)
 
 
 def test_images_that_are_too_small(loaded):
