@@ -3,10 +3,12 @@
 import contextlib
 import os
 import re
+import shutil
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from typing import NoReturn
 
 from absl import app, flags, logging
 
@@ -63,6 +65,19 @@ def flags_only(argv: list[str]) -> None:
         )
 
 
+def message_of(error: Exception) -> str:
+    """Returns what an exception says; those of Python's own end in what was received, like ours."""
+    if isinstance(error, shutil.Error) and isinstance(error.args[0], list):
+        # Of all files that could not be copied, the first says why.
+        source, copy, reason = error.args[0][0]
+        return f"Expected that {source} can be copied ({reason}). Received: {copy}"
+    if isinstance(error, OSError) and error.strerror:
+        # An error of a file that is open already, such as that of a full disk, names no file.
+        received = f"error {error.errno}" if error.filename is None else error.filename
+        return f"{error.strerror}. Received: {received}"
+    return str(error) or type(error).__name__
+
+
 def _parse(argv: list[str]) -> list[str]:
     try:
         return flags.FLAGS(argv)
@@ -77,37 +92,47 @@ def _call(main, argv, mendable, interrupted) -> None:
     # absl shows the notes of all libraries after the flags are parsed, unless told otherwise.
     if not flags.FLAGS["verbosity"].present:
         logging.set_verbosity(logging.WARNING)
+    stops: list[int] = []
     try:
-        with _termination():
+        with _stops_noted(stops):
             main(argv)
-    except KeyboardInterrupt as stop:
-        print(f"\n{interrupted}", file=sys.stderr)
-        sys.exit(_TERMINATED if isinstance(stop, _Terminated) else _INTERRUPTED)
+    except KeyboardInterrupt:
+        _stop(stops, interrupted)
     except Exception as error:
+        if stops:
+            # Where it met C++ code, what was raised may have come out as another exception.
+            _stop(stops, interrupted)
         if logging.level_debug() or not isinstance(error, (*_mendable(), *mendable)):
             raise
-        _fail(_message(error))
+        _fail(message_of(error))
 
 
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM came. Whatever cleans up after Ctrl-C does so after this."""
+def _stop(stops: list[int], interrupted: str) -> NoReturn:
+    print(f"\n{interrupted}", file=sys.stderr)
+    sys.exit(_TERMINATED if signal.SIGTERM in stops else _INTERRUPTED)
 
 
 @contextlib.contextmanager
-def _termination() -> Iterator[None]:
-    """Lets SIGTERM end the block as Ctrl-C does, rather than the process on the spot."""
+def _stops_noted(stops: list[int]) -> Iterator[None]:
+    """Lets SIGTERM end the block as Ctrl-C does, and notes which of the two came."""
 
-    def stop(*_):
-        raise _Terminated
+    def stop(number, _):
+        stops.append(number)
+        # Whatever cleans up after Ctrl-C does so after SIGTERM.
+        raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, stop)
+    caught = [signal.SIGTERM]
+    # A shell has programs in the background ignore Ctrl-C.
+    caught += [signal.SIGINT] * (signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+    before = {number: signal.signal(number, stop) for number in caught}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _mendable() -> tuple[type[Exception], ...]:
@@ -121,15 +146,6 @@ def _mendable() -> tuple[type[Exception], ...]:
 def _fail(message: str) -> None:
     print(f"Error: {' '.join(message.split())}", file=sys.stderr)
     sys.exit(1)
-
-
-def _message(error: Exception) -> str:
-    """Returns what an exception says; those of Python's own end in what was received, like ours."""
-    if isinstance(error, OSError) and error.strerror:
-        # An error of a file that is open already, such as that of a full disk, names no file.
-        received = f"error {error.errno}" if error.filename is None else error.filename
-        return f"{error.strerror}. Received: {received}"
-    return str(error) or type(error).__name__
 
 
 def _flag_message(error: flags.Error) -> str:

@@ -17,7 +17,7 @@ import tempfile
 import time
 
 from tests.chaos import kills, launcher, surroundings
-from tests.chaos.campaign import Campaign, Row
+from tests.chaos.campaign import Campaign, DoesNotRun, Row
 from tests.chaos.cases import BY_NAME
 from tests.chaos.studio import stop_studio
 
@@ -84,12 +84,16 @@ def _plan(values) -> list[tuple[str, str]]:
 
 
 def _meet(campaign: Campaign, program: str, fault: str, times: int) -> None:
-    if fault not in kills.SIGNALS:
-        surroundings.apply(campaign, fault, BY_NAME[program])
-    elif program == _STUDIO:
-        stop_studio(campaign, fault, times)
-    else:
-        kills.stop_often(campaign, BY_NAME[program], fault, times)
+    try:
+        if fault not in kills.SIGNALS:
+            surroundings.apply(campaign, fault, BY_NAME[program])
+        elif program == _STUDIO:
+            stop_studio(campaign, fault, times)
+        else:
+            kills.stop_often(campaign, BY_NAME[program], fault, times)
+    except DoesNotRun as error:
+        # One program that fails undisturbed does not end the campaign for the others.
+        campaign.found(f"{program}, {fault}: {error}")
 
 
 def _fork_with_threads(times: int) -> tuple[list[str], float]:

@@ -3,7 +3,7 @@
 import signal
 import time
 
-from tests.chaos.campaign import Campaign, Row
+from tests.chaos.campaign import Campaign, Row, before_the_program
 from tests.chaos.cases import Case
 
 SIGNALS = {"kill -9": signal.SIGKILL, "SIGINT": signal.SIGINT, "SIGTERM": signal.SIGTERM}
@@ -40,7 +40,7 @@ def stop_often(campaign: Campaign, case: Case, name: str, times: int) -> None:
         ended = run.wait()
         stopped += ended.code != 0
         campaign.check_stopped(case, run, ended)
-        if ended.code not in (0, -number, 128 + number):
+        if ended.code not in (0, -number, 128 + number) and not before_the_program(ended):
             again = case.already and case.already in ended.text
             if not again:
                 about = f"{name} at {moments[-1]}"

@@ -38,7 +38,7 @@ _HEAVY = (
     "export.bundle",
 )
 # The recipe in seconds: the same steps in the same order, fewer and smaller.
-_SMALL = {"steps": 4, "batch_size": 4, "image_size": 64, "heldout_fraction": 0.3, "views": 1}
+_SMALL = {"steps": 4, "batch_size": 4, "heldout_fraction": 0.3, "views": 1}
 _SHORT_RECIPE = {
     "stage1": {**_SMALL, "num_filters": 4},
     "stage2": {**_SMALL, "latent_filters": 6, "calibration_images": 8, "freeze_trunk": True},

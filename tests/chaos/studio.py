@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 
 from tests.chaos import kills, launcher, trees
-from tests.chaos.campaign import Campaign, Row
+from tests.chaos.campaign import Campaign, DoesNotRun, Row
 from tests.chaos.cases import Case
 
 _CASE = Case("studio", "anchornet_tf.studio", ())
@@ -64,7 +64,7 @@ def _open(campaign: Campaign, place) -> tuple[launcher.Run, str]:
     end = time.monotonic() + _PATIENCE
     while not (found := re.search(r"http://\S+", run.text())):
         if time.monotonic() > end:
-            raise RuntimeError(f"Expected the studio to start. Received: {run.text()[-600:]}")
+            raise DoesNotRun(f"Expected the studio to start. Received: {run.text()[-600:]}")
         time.sleep(0.02)
     address = found[0].rstrip("/")
     while True:

@@ -86,6 +86,8 @@ def clock_back(campaign: Campaign, case: Case) -> str:
 def cut_cache(campaign: Campaign, case: Case) -> str:
     """Cuts a file of the cache in half and runs a program that needs it."""
     whole, place = campaign.whole(case), campaign.place(case.name)
+    if not (whole / "cache").is_dir():
+        return "has no cache"
     shutil.copytree(whole / "cache", place / "cache")
     found = sorted(path for path in (place / "cache").rglob("*") if path.is_file())
     found = [path for path in found if path.stat().st_size > 1]

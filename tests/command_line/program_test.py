@@ -71,6 +71,10 @@ def test_wrong_flags_are_one_line(arguments, line):
             "raise OSError(28, 'No space left on device')",
             "No space left on device. Received: error 28",
         ),
+        (
+            "import shutil; raise shutil.Error([('a', 'b', 'No space'), ('c', 'd', 'No space')])",
+            "Expected that a can be copied (No space). Received: b",
+        ),
         ("raise Refused('Expected yes. Received: no')", "Expected yes. Received: no"),
         ("import no_such_module", "No module named 'no_such_module'"),
         (
@@ -100,3 +104,33 @@ def test_anything_else_keeps_its_traceback():
 def test_an_interrupted_program_says_how_to_go_on():
     result = _run("--name=x", body="raise KeyboardInterrupt")
     assert (result.returncode, result.stderr.strip()) == (130, "Stopped. Go on.")
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+@pytest.mark.parametrize("ending", ["", "raise ValueError('lost. Received: 3')"])
+def test_a_signal_ends_a_program_whatever_becomes_of_the_exception(name, code, ending):
+    # C++ code may swallow what was raised in it, and fail in another way.
+    body = f"""
+    import os, signal
+    try:
+        os.kill(os.getpid(), signal.{name})
+    except KeyboardInterrupt:
+        {ending or "raise"}
+"""
+    result = _run("--name=x", body=body)
+    assert (result.returncode, result.stderr.strip()) == (code, "Stopped. Go on."), result.stderr
+
+
+def test_a_program_in_the_background_does_not_hear_ctrl_c():
+    body = """
+    import os, signal
+    os.kill(os.getpid(), signal.SIGINT)
+    print("done")
+"""
+    code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);" + _PROGRAM.replace(
+        '"""Does nothing much."""', ""
+    ).format(body=body)
+    result = subprocess.run(
+        [sys.executable, "-c", code, "--name=x"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert (result.returncode, result.stdout) == (0, "done\n"), result.stderr

@@ -15,6 +15,7 @@ import shutil
 import sys
 import tempfile
 import time
+import warnings
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
@@ -102,6 +103,8 @@ def _in_own_process(target: Target, count: int, seed: int, keep: pathlib.Path) -
     code = 2
     try:
         began = time.monotonic()
+        # Damaged files make libraries warn, thousands of times.
+        warnings.simplefilter("ignore")
         _bound_memory()
         judge = feed(target, count, seed, keep)
         print(

@@ -93,6 +93,9 @@ def server_targets() -> list[Target]:
             input_signature=[tf.TensorSpec((None,), tf.string)],
         )
 
+        # Making the graph takes seconds, which no input is to blame for.
+        decode(originals[:1])
+
         def read(raw):
             try:
                 pixels, sizes = decode([raw])

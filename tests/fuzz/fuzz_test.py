@@ -1,6 +1,7 @@
 """A few hundred damaged inputs, and those that something was found with before."""
 
 import struct
+import time
 
 import numpy as np
 import PIL.Image
@@ -11,6 +12,7 @@ from anchornet_tf.models import anchornet_folder
 from anchornet_tf.models.bank_file import BankFile
 from anchornet_tf.utils.image_io import read_scaled
 from tests.fuzz import __main__ as fuzz
+from tests.fuzz import judge
 from tests.fuzz.inputs import encoded_images
 
 # The slow one of them makes its own graph.
@@ -19,8 +21,25 @@ TARGETS = {target.name: target for target in fuzz.targets() if target.name != "b
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_damaged_inputs_are_read_or_refused(name, tmp_path):
-    judge = fuzz.feed(TARGETS[name], 25, 1, tmp_path)
-    assert judge.count and not judge.findings, judge.findings
+    fed = fuzz.feed(TARGETS[name], 25, 1, tmp_path)
+    assert fed.count and not fed.findings, fed.findings
+
+
+def test_a_hang_is_found_and_a_busy_machine_is_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(judge, "SLOWEST", 0.2)
+    busy, looping, waiting = (judge.Judge(name, tmp_path) for name in ("a", "b", "c"))
+    busy.hear(lambda: time.sleep(0.5), "a", b"")
+    assert not busy.findings
+
+    def loop():
+        while True:
+            pass
+
+    looping.hear(loop, "a", b"")
+    monkeypatch.setattr(judge, "_LONGEST", 0.3)
+    waiting.hear(lambda: time.sleep(5), "a", b"")
+    for found in (looping, waiting):
+        assert len(found.findings) == 1 and "Hung" in next(iter(found.findings))
 
 
 def test_formats_are_many():
