@@ -19,13 +19,25 @@ def resident_bytes() -> int:
 
 def peak_growth(work: Callable[[], object]) -> int:
     """Returns the bytes by which resident memory grows at most while a work is done (Linux)."""
+    before = _forget()
+    work()
+    return max(_status("VmHWM") - before, 0)
+
+
+def peak_bytes(work: Callable[[], object]) -> int:
+    """Returns the most resident memory of this process while a work is done (Linux)."""
+    _forget()
+    work()
+    return _status("VmHWM")
+
+
+def _forget() -> int:
+    """Forgets the peak so far; returns what is resident now."""
     gc.collect()
     # What earlier works gave back stays with the allocator, and this one would live on it unseen.
     ctypes.CDLL(None).malloc_trim(0)
     _CLEAR.write_text(_FORGET_THE_PEAK)
-    before = resident_bytes()
-    work()
-    return max(_status("VmHWM") - before, 0)
+    return resident_bytes()
 
 
 def _status(name: str) -> int:
