@@ -13,7 +13,7 @@ PROCESSES ?= 2
 PYTEST := $(BIN)/python -m pytest --numprocesses=$(PROCESSES) --dist=loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test test-fast test-tfa bazel docs chaos fuzz sbom lint format build-files clean
+.PHONY: help setup demo bench test test-fast test-tfa bazel docs chaos fuzz soak sbom lint format build-files clean
 
 help:  ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -53,6 +53,9 @@ chaos: setup  ## Kills and starves all programs, and prints what came of it (abo
 
 fuzz: setup  ## Feeds damaged files to everything that reads them: 100,000 inputs.
 	$(BIN)/python -m tests.fuzz
+
+soak: setup  ## Serves the preset to eight clients for an hour, a tenth of whose requests are broken.
+	$(BIN)/python -m tests.soak
 
 sbom: setup  ## Writes sbom.json: every package that is installed with this one.
 	$(BIN)/python tools/sbom.py
