@@ -60,6 +60,9 @@ PROGRAMS = {
     "measure throughput": _Program(
         "anchornet_tf.corpus.measure_throughput", "what Beam costs against a plain loop"
     ),
+    "measure recovery": _Program(
+        "anchornet_tf.corpus.measure_recovery", "what a corpus loses when its program is killed"
+    ),
     "measure quantization": _Program(
         "anchornet_tf.corpus.measure_quantization", "what few bytes cost"
     ),
@@ -91,9 +94,23 @@ def main(arguments: list[str] | None = None) -> None:
     if group and (len(arguments) == 1 or arguments[1] in _HELP):
         print(_listing(group))
         return
-    names = ", ".join(group or PROGRAMS)
-    print(f"Error: Expected one of {names}. Received: {' '.join(arguments[:2])}", file=sys.stderr)
+    print(f"Error: {_expected(group, arguments[:2])}", file=sys.stderr)
     sys.exit(1)
+
+
+def _expected(group: dict[str, _Program], words: list[str]) -> str:
+    """Says which programs were meant, perhaps: those of a group, or those with names like it."""
+    import difflib
+
+    received = f"Received: {' '.join(words)}"
+    if group:
+        return f"Expected one of {', '.join(group)}. {received}"
+    # `stage1` is enough to find `train stage1`, and `corpus_search` to find `corpus search`.
+    forms = {name: (name, name.split()[-1], name.replace(" ", "_")) for name in PROGRAMS}
+    close = difflib.get_close_matches(words[0], [form for each in forms.values() for form in each])
+    found = [name for form in close for name in PROGRAMS if form in forms[name]]
+    hint = f", such as {', '.join(dict.fromkeys(found))}" if found else ""
+    return f"Expected a program that `anchornet --help` lists{hint}. {received}"
 
 
 def _run(module: str, arguments: list[str]) -> None:

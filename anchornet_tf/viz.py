@@ -12,6 +12,7 @@ import matplotlib
 import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 
 from anchornet_tf.features.feature_map import resize_bilinear
 from anchornet_tf.image import gaussian_filter2d
@@ -38,7 +39,7 @@ def plot_matches(
     source_image,
     target_image,
     flow: Flow,
-    points: np.ndarray | None = None,
+    points: ArrayLike | None = None,
     num_points: int = 60,
     max_pixels: int | None = None,
 ) -> Figure:
@@ -101,7 +102,7 @@ def plot_summary(
     source_image,
     target_image,
     flow: Flow,
-    points: np.ndarray | None = None,
+    points: ArrayLike | None = None,
     num_points: int = 60,
     max_pixels: int | None = None,
 ) -> Figure:
@@ -148,7 +149,7 @@ def plot_summary(
 
 def plot_responses(
     image,
-    response_maps: np.ndarray,
+    response_maps: ArrayLike,
     top: int = 8,
     columns: int = 4,
     titles: list[str] | None = None,
@@ -379,7 +380,9 @@ def _draw_confidence(figure, axes, flow):
     limits = {"vmin": 0, "vmax": 1} if flow.has_probabilities else {}
     drawn = axes.imshow(np.where(flow.valid, flow.confidence, np.nan), cmap="viridis", **limits)
     axes.set_title("probability that a match is right" if limits else "confidence")
-    figure.colorbar(drawn, ax=axes, fraction=0.046)
+    # In coordinates of the picture: a bar beside the panel would be as high as the panel, which is
+    # higher than the picture.
+    figure.colorbar(drawn, cax=axes.inset_axes([1.02, 0, 0.04, 1]))
 
 
 def _place_colors(points):

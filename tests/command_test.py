@@ -73,12 +73,22 @@ def test_answers(arguments, words):
         assert "anchornet match" not in finished.stdout
 
 
-@pytest.mark.parametrize("arguments", [["mach"], ["export", "tflite"], ["train", "--class=bird"]])
-def test_mistakes(arguments):
+@pytest.mark.parametrize(
+    "arguments, expected",
+    [
+        (["mach"], "a program that `anchornet --help` lists, such as match, "),
+        (["stage1"], "a program that `anchornet --help` lists, such as train stage1, "),
+        (["corpus_serch"], "a program that `anchornet --help` lists, such as corpus search, "),
+        (["--class=bird"], "a program that `anchornet --help` lists. "),
+        (["export", "tflite"], "one of export saved_model, export onnx, "),
+        (["train", "--class=bird"], "one of train stage1, train stage2, "),
+    ],
+)
+def test_mistakes(arguments, expected):
     finished = _run(*arguments)
     assert finished.returncode == 1
     assert finished.stderr.endswith(f"Received: {' '.join(arguments)}\n")
-    assert finished.stderr.startswith("Error: Expected one of ")
+    assert finished.stderr.startswith(f"Error: Expected {expected}")
 
 
 def test_errors_of_programs_are_theirs():

@@ -14,15 +14,37 @@ from anchornet_tf.optimizers import optimizer_by_path
 
 TAPS = ((8, 8, 6), (4, 4, 6), (2, 2, 6))
 MAPS = ((8, 8, 6),)
+IMAGES = ((32, 32, 3),)
 
 
 def _convolution(**options):
     return keras.layers.Conv2D(4, 3, activation="softplus", padding="same", **options)
 
 
+def _backbone():
+    """A trunk of three taps with batch normalisation, which keeps its statistics in `fit`."""
+    inputs = keras.Input((None, None, 3))
+    maps = inputs
+    for number in range(3):
+        maps = keras.layers.Conv2D(6, 3, strides=2, padding="same", use_bias=False)(maps)
+        maps = keras.layers.BatchNormalization()(maps)
+        maps = keras.layers.Activation("tanh", name=f"tap{number}")(maps)
+    taps = ["tap0", "tap1", "tap2"]
+    model = keras.Model(inputs, maps, name="small")
+    return anchornet_tf.Backbone.from_model(model, taps, preprocessing="tf")
+
+
+def _anchornet():
+    return anchornet_tf.AnchorNet(
+        ["bird", "cow"], 4, latent_filters=4, dimensions=4, image_size=32, weights=_backbone()
+    )
+
+
 # What stands in the middle of a network, and the shapes of what it takes.
 PARTS = {
     "AnchorBank": (lambda: anchornet_tf.AnchorBank(4, response="whitened"), TAPS),
+    "AnchorNet": (_anchornet, IMAGES),
+    "Backbone": (_backbone, IMAGES),
     "Equalizer": (lambda: anchornet_tf.Equalizer(0.5), MAPS),
     "FilterDiversity": (
         lambda: _convolution(kernel_regularizer=anchornet_tf.FilterDiversity(3.0)),
@@ -48,7 +70,12 @@ def network(name: str) -> keras.Model:
         for index, (shape, value) in enumerate(zip(shapes, inputs, strict=True))
     ]
     maps = make()(hidden if len(hidden) > 1 else hidden[0])
-    pooled = keras.layers.GlobalAveragePooling2D(dtype="float32")(maps)
+    # A trunk gives several maps.
+    pooled = [
+        keras.layers.GlobalAveragePooling2D(dtype="float32")(each)
+        for each in (maps if isinstance(maps, list | tuple) else [maps])
+    ]
+    pooled = keras.layers.Concatenate()(pooled) if len(pooled) > 1 else pooled[0]
     model = keras.Model(inputs, keras.layers.Dense(2, name="head", dtype="float32")(pooled))
     optimizer = optimizer_by_path(
         {"first.*": 0.1, "(?!first).*": 1.0},
@@ -63,7 +90,7 @@ def check(name: str, strategy: tf.distribute.Strategy) -> dict:
     """Returns what a test wants to know of a part."""
     rng = np.random.default_rng(0)
     shapes = PARTS[name][1]
-    images = tuple(rng.normal(size=(8, *shape)).astype(np.float32) for shape in shapes)
+    inputs = tuple(rng.normal(size=(8, *shape)).astype(np.float32) for shape in shapes)
     labels = np.arange(8) % 2
     part = PARTS[name][0]()
     again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(part))
@@ -71,7 +98,7 @@ def check(name: str, strategy: tf.distribute.Strategy) -> dict:
         keras.utils.set_random_seed(1)
         model = network(name)
         before = [np.array(variable) for variable in model.trainable_variables]
-        data = tf.data.Dataset.from_tensor_slices((images, labels)).batch(4)
+        data = tf.data.Dataset.from_tensor_slices((inputs, labels)).batch(4)
         history = model.fit(data, epochs=2, verbose=0)
     changed = [
         bool(np.abs(np.array(variable) - old).max() > 0)
@@ -81,7 +108,7 @@ def check(name: str, strategy: tf.distribute.Strategy) -> dict:
         path = os.path.join(folder, "model.keras")
         model.save(path)
         loaded = keras.saving.load_model(path)
-    difference = np.abs(np.array(loaded(list(images))) - np.array(model(list(images)))).max()
+    difference = np.abs(np.array(loaded(list(inputs))) - np.array(model(list(inputs)))).max()
     keras.config.set_dtype_policy("mixed_bfloat16")
     mixed = network(name).fit(data, verbose=0).history["loss"]
     keras.config.set_dtype_policy("float32")

@@ -1,15 +1,24 @@
 """Public layers, regularizers and optimizers are at home in Keras: saving, `fit`, strategies."""
 
+import importlib
 import json
 import os
+import pkgutil
 import subprocess
 import sys
 
+import keras
 import numpy as np
 import pytest
 
+import anchornet_tf
 from tests.keras_native_program import PARTS
 from tests.repository.tree import ROOT
+
+# Where layers, models and losses are defined.
+_ROOMS = ("layers", "losses", "models", "trunks")
+# The network inside a `Backbone`, which is what saves it.
+_INSIDE = {"VisionTransformer"}
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +35,24 @@ def results(tmp_path_factory):
     )
     assert finished.returncode == 0, finished.stderr[-3000:]
     return json.loads(path.read_text())
+
+
+def test_every_public_part_has_a_case():
+    """A new layer, model, loss or regularizer needs a case in the program, public name or not."""
+    kinds = keras.layers.Layer, keras.losses.Loss, keras.regularizers.Regularizer
+    found = set()
+    for room in _ROOMS:
+        for module in pkgutil.walk_packages([str(ROOT / "anchornet_tf" / room)]):
+            name = f"anchornet_tf.{room}.{module.name}"
+            for value in vars(importlib.import_module(name)).values():
+                own = isinstance(value, type) and value.__module__ == name
+                if own and issubclass(value, kinds) and not value.__name__.startswith("_"):
+                    found.add(value.__name__)
+    public = {
+        name for name in anchornet_tf.__all__ if isinstance(getattr(anchornet_tf, name), type)
+    }
+    public = {name for name in public if issubclass(getattr(anchornet_tf, name), kinds)}
+    assert found - _INSIDE == public == set(PARTS)
 
 
 @pytest.mark.parametrize("name", PARTS)

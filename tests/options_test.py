@@ -60,6 +60,7 @@ _VALUES = {
     "scales": (1.0,),
     "neighborhood": 0.2,
     "locality": 0.3,
+    "temperature": 0.25,
     "feature_scale": 0.7,
     "reference": True,
     "bottom_up": True,

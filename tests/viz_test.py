@@ -155,6 +155,19 @@ def test_summary_has_everything():
     assert {"target warped onto source", "the same over the source", "confidence"} <= titles
 
 
+@pytest.mark.parametrize("size", [(20, 30), (30, 20)])
+def test_the_bar_beside_the_confidence_is_as_high_as_it(size, tmp_path):
+    flow = Flow(np.zeros((*size, 2)), (24, 40), confidence=np.random.default_rng(0).random(size))
+    for plot in (viz.plot_warp, viz.plot_summary):
+        figure = plot(_image(*size), _image(24, 40), flow)
+        figure.savefig(tmp_path / "drawn.png")
+        (panel,) = (axes for axes in figure.axes if axes.get_title() == "confidence")
+        picture, (bar,) = panel.get_window_extent(), panel.child_axes
+        bar = bar.get_window_extent()
+        np.testing.assert_allclose([bar.y0, bar.y1], [picture.y0, picture.y1], atol=1)
+        assert picture.x1 < bar.x0 < bar.x1 <= figure.bbox.x1
+
+
 def test_images_must_have_the_flows_size():
     with pytest.raises(ValueError, match=r"`target_image` .*= \(24, 40\). Received: \(20, 30\)"):
         viz.plot_matches(_image(20, 30), _image(20, 30), _flow())

@@ -142,6 +142,51 @@ def test_match_pair_with_the_preset(python, tmp_path):
     assert _run(python, "-c", _MATCH, ROOT, cwd=tmp_path).split() == ["(224,", "224,", "2)", "True"]
 
 
+_FIRST_DAY = """
+import numpy as np
+import anchornet_tf
+from anchornet_tf import viz
+
+matcher: anchornet_tf.Matcher = anchornet_tf.Matcher.from_preset("voc20")
+flow: anchornet_tf.Flow = matcher("a.png", "b.png")
+points: np.ndarray = flow.transfer_points([[100, 100]])
+flow.save("flow.npz")
+viz.plot_matches("a.png", "b.png", flow, points=[[3, 4]]).savefig("match.png")
+bank: anchornet_tf.AnchorBank = anchornet_tf.load("voc20").bank("bird")
+"""
+_MISTAKES = """
+anchornet_tf.match_piar("a.png", "b.png")
+flow.transfer_points([[1, 2]], rounded="yes")
+height: int = flow.shape
+"""
+
+
+def test_type_checkers_read_the_wheel(python, tmp_path):
+    """A script of a first day has no error, and each line that is wrong has one."""
+    pytest.importorskip("mypy", reason="needs the extra `dev`")
+    script = tmp_path / "script.py"
+
+    def errors(text):
+        script.write_text(text)
+        found = subprocess.run(
+            [sys.executable, "-m", "mypy", "--python-executable", python, "--strict-equality"]
+            + ["--follow-imports=silent", "--ignore-missing-imports", "--no-error-summary", script],
+            cwd=tmp_path,
+            env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        assert not found.stderr, found.stderr
+        lines = found.stdout.splitlines()
+        return [int(line.split(":")[1]) for line in lines if ": error:" in line]
+
+    assert errors(_FIRST_DAY) == []
+    wrong = _FIRST_DAY + _MISTAKES
+    count = len(wrong.splitlines())
+    assert errors(wrong) == [count - 2, count - 1, count]
+
+
 @pytest.mark.parametrize("module", ["trainers.stage1", "export.saved_model", "export.onnx"])
 def test_programs_answer(python, tmp_path, module):
     assert "--" in _run(python, "-m", module, "--help", cwd=tmp_path)

@@ -91,7 +91,7 @@ def list_manifest(manifest: str) -> Listing:
     if header != MANIFEST_HEADER:
         raise ValueError(
             f"The first line of a manifest must be `{','.join(MANIFEST_HEADER)}`. "
-            f"Received: `{','.join(header)}` in {manifest}"
+            f"Received: `{_on_one_line(','.join(header))}` in {manifest}"
         )
     entries = {}
     for row in rows:
@@ -100,7 +100,7 @@ def list_manifest(manifest: str) -> Listing:
             if key in entries:
                 raise ValueError(
                     "A manifest must name each image once, with all its labels. "
-                    f"Received: {key} again at {manifest}, line {rows.line_num}"
+                    f"Received: {_on_one_line(key)} again at {manifest}, line {rows.line_num}"
                 )
             entries[key] = labels
     if not entries:
@@ -112,9 +112,14 @@ def list_manifest(manifest: str) -> Listing:
         raise ValueError(
             f"Every file of a manifest must exist (paths are relative to {manifest.parent}). "
             f"Received: {len(missing)} of {len(paths)} missing, such as "
-            f"{', '.join(missing[:_NAMES_SHOWN])}, in {manifest}"
+            f"{_on_one_line(', '.join(missing[:_NAMES_SHOWN]))}, in {manifest}"
         )
     return _listing(paths, list(entries), list(entries.values()), has_own_split=False)
+
+
+def _on_one_line(text: str) -> str:
+    """Returns what a line holds, to be shown: a quoted cell may go on over several lines."""
+    return " ".join(text.split())
 
 
 def _manifest_text(manifest: pathlib.Path) -> str:
@@ -143,7 +148,7 @@ def _manifest_row(row: Sequence[str], place: str) -> tuple[str, tuple[str, ...]]
     if len(cells) != 2 or not all(cells):
         raise ValueError(
             "A line of a manifest must hold a path and labels separated by `;`. "
-            f"Received: `{','.join(row)}` at {place}"
+            f"Received: `{_on_one_line(','.join(row))}` at {place}"
         )
     labels = tuple(dict.fromkeys(_label(label, place) for label in cells[1].split(";")))
     if BACKGROUND in labels and len(labels) > 1:

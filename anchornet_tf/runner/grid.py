@@ -5,6 +5,8 @@ import concurrent.futures
 import contextlib
 import dataclasses
 import multiprocessing
+import multiprocessing.context
+import multiprocessing.resource_tracker
 import os
 import pathlib
 import signal
@@ -350,15 +352,31 @@ def _processes(workers: int):
     if workers < 1:
         yield None
         return
-    # Forked processes would inherit TensorFlow's threads and locks, and hang.
-    context = multiprocessing.get_context("spawn")
     pool = concurrent.futures.ProcessPoolExecutor(
-        workers, mp_context=context, initializer=_follow_parent
+        workers, mp_context=_FreshProcesses(), initializer=_follow_parent
     )
     try:
         yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+class _FreshProcess(multiprocessing.context.SpawnProcess):
+    """A process that does not hear Ctrl-C, not even while it imports TensorFlow."""
+
+    def start(self) -> None:
+        # Where it is not running yet, starting it would let SIGINT through again.
+        multiprocessing.resource_tracker.ensure_running()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            super().start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _FreshProcesses(multiprocessing.context.SpawnContext):
+    # Forked processes would inherit TensorFlow's threads and locks, and hang.
+    Process = _FreshProcess
 
 
 def _follow_parent() -> None:

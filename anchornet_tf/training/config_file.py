@@ -38,13 +38,14 @@ def load(kind: type, folder: str | os.PathLike):
     try:
         return kind(**{**values, **lists})
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise _other_folder(kind, folder, " ".join(str(error).split())) from error
+        raise _other_folder(kind, folder, str(error)) from error
 
 
 def _other_folder(kind: type, folder: str | os.PathLike, reason: str) -> ValueError:
+    # What a damaged file holds may have lines of its own.
     return ValueError(
         f"Expected the folder of a {kind.__name__.removesuffix('Config').lower()} run. "
-        f"Received: {folder} with {_NAME} ({reason})"
+        f"Received: {folder} with {_NAME} ({' '.join(reason.split())})"
     )
 
 

@@ -2,14 +2,15 @@
 
 import os
 import pathlib
+import textwrap
 import warnings
 
 import numpy as np
 
 from anchornet_tf.utils import files
 
-# In inches.
-_LEAST_WIDTH = 7
+_INCHES = 1.6  # Of an image with what is between it and the next.
+_LETTERS_PER_INCH = 13  # Of the title.
 
 
 def draw(
@@ -34,8 +35,9 @@ def draw(
 
     columns = max(len(cells) for _, cells in rows)
     # Figure rather than pyplot, whose backend is the user's: a notebook shows its own figures.
-    # Wide enough for the title, however few images there are.
-    figure = Figure(figsize=(max(1.6 * columns, _LEAST_WIDTH), 1.6 * len(rows)))
+    # Two images wide at least, for the title.
+    inches = _INCHES * max(columns, 2)
+    figure = Figure(figsize=(inches, _INCHES * len(rows)))
     axes = figure.subplots(len(rows), columns, squeeze=False)
     for line, (label, cells) in zip(axes, rows, strict=True):
         for axis in line:
@@ -61,6 +63,8 @@ def draw(
     for axis, heading in zip(axes[0], headings or [], strict=False):
         axis.set_title(heading, fontsize=8, parse_math=False)
     # A class may be called anything, also `$` or words in letters that the font has not.
+    # With few images it takes several lines.
+    title = textwrap.fill(title, int(_LETTERS_PER_INCH * inches))
     figure.suptitle(title, fontsize=10, parse_math=False)
     with warnings.catch_warnings(), files.atomic_file(path) as temporary:
         warnings.filterwarnings("ignore", message="Glyph .* missing")

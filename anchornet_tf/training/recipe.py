@@ -11,6 +11,7 @@ from anchornet_tf.training.stage1.config import Stage1Config
 from anchornet_tf.training.stage2 import run as stage2_run
 from anchornet_tf.training.stage2.config import Stage2Config
 from anchornet_tf.trunks import registry
+from anchornet_tf.utils import files
 
 # The classes that PF-WILLOW shows: where the price of leaving diversity out can be measured.
 ABLATED = ("bird", "bottle", "car", "motorbike")
@@ -44,7 +45,10 @@ def reproduce(recipe: RecipeConfig) -> pathlib.Path:
         stage1_run.train(without, workdir / "without_diversity", strategy=recipe.strategy)
     stage2_run.train(joint, workdir / "stage2", strategy=recipe.strategy)
     output = workdir / "model"
-    if not output.exists():
+    # The workers of one run come here together, and so do two runs in one folder.
+    with files.locked(output):
+        if output.exists():
+            return output
         model = AnchorNet.from_preset(workdir / "stage2" / "model", weights=joint.weights)
         # Where the data lay is of no use to others.
         record = {"setting": recipe.setting, "seed": recipe.seed, **settings}

@@ -8,6 +8,7 @@ import contextlib
 import math
 import os
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -31,6 +32,7 @@ DAMAGE = (
     TypeError,
     ValueError,
     struct.error,
+    tokenize.TokenError,
     zipfile.BadZipFile,
     zlib.error,
 )
@@ -109,5 +111,9 @@ def _header(file, name: str) -> tuple[tuple[int, ...], np.dtype, int]:
     }
     if version not in readers:
         raise ValueError(f"{name!r} is in version {version} of the format")
-    shape, _, kind = readers[version](file)
+    try:
+        shape, _, kind = readers[version](file)
+    except MemoryError as error:
+        # What Python's parser raises for thousands of signs in a row.
+        raise ValueError(f"{name!r} has a header that cannot be read") from error
     return shape, kind, file.tell()

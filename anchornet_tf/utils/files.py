@@ -66,13 +66,22 @@ def atomic_folder(path: str | os.PathLike) -> Iterator[pathlib.Path]:
     make_folder(path.parent)
     with unfinished_folder(path.parent, path.name) as temporary:
         yield temporary
-        temporary.chmod(0o777 & ~_UMASK)
-        try:
-            os.rename(temporary, path)
-        except OSError as error:
-            raise FileExistsError(
-                f"Expected a folder that does not exist yet. Received: {path}"
-            ) from error
+        publish_folder(temporary, path)
+
+
+def publish_folder(temporary: pathlib.Path, path: pathlib.Path) -> None:
+    """Gives an `unfinished_folder` its name, with the mode that `mkdir` would have given.
+
+    Raises:
+        FileExistsError: If `path` exists and is not an empty folder.
+    """
+    temporary.chmod(0o777 & ~_UMASK)
+    try:
+        os.rename(temporary, path)
+    except OSError as error:
+        raise FileExistsError(
+            f"Expected a folder that does not exist yet. Received: {path}"
+        ) from error
 
 
 @contextlib.contextmanager

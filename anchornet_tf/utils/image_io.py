@@ -176,6 +176,8 @@ def _from_file(
 ) -> ScaledImage:
     if not os.path.exists(path):
         raise FileNotFoundError(f"There must be an image at the path. Received: {path!r}")
+    if os.path.isdir(path):
+        raise ValueError(f"There must be an image file at the path. Received: the folder {path!r}")
     name = f"the image {path!r}"
     with _damage_named(path):
         image = open_image(path)

@@ -42,6 +42,8 @@ class Journal:
             os.truncate(self._path, len(whole))
         try:
             header, *records = [json.loads(line) for line in whole.splitlines()] or [self._header]
+            if not isinstance(header, dict):
+                raise ValueError("its first line is no object")
             for record in records:
                 self._merge(record["pair"], record["notes"])
         except (ValueError, KeyError, TypeError) as error:

@@ -2,6 +2,7 @@
 
 import collections
 import hashlib
+import logging
 import subprocess
 import sys
 import threading
@@ -396,8 +397,13 @@ def test_default_sizes():
         layout.members("all")
 
 
-def test_load_gives_what_draw_draws(tiny, tmp_path, capfd, monkeypatch):
+def test_load_gives_what_draw_draws(tiny, tmp_path, capfd, caplog, monkeypatch):
     loaded = load("train", tmp_path)
+    with caplog.at_level("WARNING", "absl"):
+        logging.getLogger("absl").warning("OpenCV is not installed. We recommend it.")
+        logging.getLogger("absl").warning("A warning that matters.")
+        loaded[0]
+    assert caplog.messages == ["A warning that matters."]
     assert capfd.readouterr().out == ""
     assert (tmp_path / "parts_world" / "1.0.0").is_dir()
     assert len(loaded) == 41

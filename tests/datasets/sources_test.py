@@ -297,6 +297,23 @@ def test_manifest_with_another_header(tmp_path, header):
         open_source(f"manifest:{path}")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"path,\nlabels"\na.png,bird\n',
+        'path,labels\n"a\nb.png"\n',
+        'path,labels\n"a\nb.png",bird\n',
+        'path,labels\n"a\nb.png",bird\n"a\nb.png",cow\n',
+    ],
+)
+def test_a_manifest_with_quoted_line_breaks_is_refused_in_one_line(tmp_path, text):
+    path = tmp_path / "labels.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match="Received: ") as refusal:
+        open_source(f"manifest:{path}")
+    assert "\n" not in str(refusal.value)
+
+
 def test_manifest_with_missing_files(tmp_path):
     _save(tmp_path / "a.png")
     rows = ["a.png,background"] + [f"gone{index}.png,bird" for index in range(8)]

@@ -72,7 +72,7 @@ def flags_of(module: str) -> frozenset[str]:
         timeout=300,
     )
     listed = set()
-    for negated, name in re.findall(r"^ +-(?:\w,)?-(\[no\])?(\w+):", asked.stdout, re.MULTILINE):
+    for negated, name in re.findall(r"^ +-(?:\w,)?-(\[no\])?(\w+)[: ]", asked.stdout, re.MULTILINE):
         listed |= {name, f"no{name}"} if negated else {name}
     return frozenset(listed | {"help"})
 

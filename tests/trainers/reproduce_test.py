@@ -1,6 +1,8 @@
 """The whole recipe: which runs it makes of which settings, and that it goes on where it stopped."""
 
+import concurrent.futures
 import json
+import threading
 
 import pytest
 
@@ -34,6 +36,22 @@ def calls(monkeypatch):
     monkeypatch.setattr(stage1_run, "train", train_stage1)
     monkeypatch.setattr(stage2_run, "train", train_stage2)
     return made
+
+
+def test_two_at_once_make_one_model(calls, tmp_path, monkeypatch):
+    train, both = stage2_run.train, threading.Barrier(2, timeout=60)
+    one_trains = threading.Lock()
+
+    def train_together(*arguments, **options):
+        with one_trains:
+            train(*arguments, **options)
+        both.wait()
+
+    monkeypatch.setattr(stage2_run, "train", train_together)
+    recipe = RecipeConfig(workdir=str(tmp_path))
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        made = list(threads.map(reproduce, [recipe] * 2))
+    assert made == [tmp_path / "model"] * 2
 
 
 @pytest.mark.parametrize("setting", ["short", "paper"])

@@ -56,6 +56,12 @@ def test_a_folder_of_another_run_is_refused(tmp_path):
         config_file.check_same(Stage1Config(), tmp_path)
 
 
+def test_a_refusal_is_one_line_whatever_the_file_holds(tmp_path):
+    (tmp_path / "config.json").write_text('{"of two\\nlines": 1}')
+    with pytest.raises(ValueError, match=r"^[^\n]*other fields: of two lines\)$"):
+        config_file.load(Stage1Config, tmp_path)
+
+
 def test_the_descriptor_is_shorter_than_all_filters():
     config = Stage2Config(banks=("run",))
     lengths = {64: 32, 128: 64, 576: 256, 1280: 256}

@@ -3,8 +3,12 @@
 import subprocess
 import sys
 
+import numpy as np
 import PIL.Image
 import pytest
+from matplotlib.figure import Figure
+
+from anchornet_tf.training import filter_picture
 
 _FILTERS = """
 from anchornet_tf.training import filter_picture
@@ -38,3 +42,20 @@ def test_backend_and_figures_of_the_user_stay(drawing, tmp_path):
     )
     assert finished.returncode == 0, finished.stderr
     assert PIL.Image.open(tmp_path / "picture.png").width > 200
+
+
+@pytest.mark.parametrize("columns", [1, 2, 6])
+def test_the_title_fits_above_few_images(columns, tmp_path, monkeypatch):
+    drawn = []
+    save = Figure.savefig
+    monkeypatch.setattr(
+        Figure, "savefig", lambda self, *args, **kwargs: drawn.append(self) or save(self, *args)
+    )
+    cells = [(np.zeros((32, 48, 3), np.uint8), np.eye(8))] * columns
+    title = "aeroplane: filters that stand out, of 64, on held-out images"
+    filter_picture.draw([("filter 0", cells)] * 3, title, tmp_path / "picture.png")
+    (figure,) = drawn
+    extent = figure._suptitle.get_window_extent()
+    assert 0 <= extent.x0 < extent.x1 <= figure.bbox.x1
+    top = max(axes.get_window_extent().y1 for axes in figure.axes)
+    assert top <= extent.y0

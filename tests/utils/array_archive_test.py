@@ -82,3 +82,14 @@ def test_a_single_array_is_no_archive(tmp_path):
     np.save(tmp_path / "x.npy", np.zeros(3))
     with pytest.raises(ValueError, match="no archive"), open_archive(tmp_path / "x.npy"):
         pass
+
+
+@pytest.mark.parametrize("text", [b"{'shape': ((((", b"-" * 9000 + b"1"], ids=["open", "signs"])
+def test_a_header_that_python_cannot_parse_is_a_refusal(tmp_path, text):
+    header = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+    _write(tmp_path / "x.npz", "a.npy", header)
+    with (
+        pytest.raises(ValueError, match=r"^Expected a bank \([^\n]*\). Received: .*x.npz$"),
+        array_archive.reading(tmp_path / "x.npz", "Expected a bank"),
+    ):
+        pass

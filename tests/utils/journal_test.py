@@ -51,3 +51,10 @@ def test_numbers_that_json_does_not_know_are_refused(tmp_path):
     with pytest.raises(ValueError, match="JSON"):
         journal.add("p", {"errors": [float("nan")]})
     assert json.loads((tmp_path / "a.jsonl").read_text()) == {}
+
+
+def test_a_first_line_that_is_no_object_is_refused(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("1\n")
+    with pytest.raises(ValueError, match=r"Expected a journal .*no object.*Received: .*a.jsonl"):
+        Journal(path, {"version": 1})

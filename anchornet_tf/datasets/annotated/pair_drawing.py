@@ -34,11 +34,16 @@ def draw_pairs(
         raise ValueError(f"The number of pairs must be positive. Received: {count}")
     rng = np.random.default_rng(seed)
     pairs: dict[str, Pair] = {}
+    # Few images have few pairs, which would be looked at again and again.
+    drawn: set[tuple[int, int]] = set()
     for _ in range(_PATIENCE * count):
-        if len(pairs) == count or not sources or not targets:
+        if len(pairs) == count or len(drawn) == len(sources) * len(targets):
             break
-        source = sources[rng.integers(len(sources))]
-        target = targets[rng.integers(len(targets))]
+        places = int(rng.integers(len(sources))), int(rng.integers(len(targets)))
+        if places in drawn:
+            continue
+        drawn.add(places)
+        source, target = sources[places[0]], targets[places[1]]
         if source.image_key == target.image_key:
             continue
         pair = Pair(f"{group}/{source.name}>{target.name}", source, target, group)
