@@ -54,6 +54,9 @@ PROGRAMS = {
     "export client": _Program("export.client", "ask a server"),
     "measure align": _Program("anchornet_tf.measure_align", "what alignment gains"),
     "measure confidence": _Program("anchornet_tf.measure_confidence", "how far it can be trusted"),
+    "measure limits": _Program(
+        "anchornet_tf.measure_limits", "what keeps matches from being right"
+    ),
     "measure transfer": _Program("anchornet_tf.measure_transfer", "how well marks are carried"),
     "measure search": _Program("anchornet_tf.corpus.measure_search", "how often parts are found"),
     "measure index": _Program("anchornet_tf.corpus.measure_index", "recall and speed at scale"),

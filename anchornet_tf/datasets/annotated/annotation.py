@@ -114,13 +114,21 @@ class Pair:
             strict=True,
         ):
             places.setdefault(name, []).append(point)
-        shared = np.array([name in places for name in self.source.point_names], bool)
-        shared &= self.source.visible
+        shared = self._shared()
         found = [places[name] for name in np.array(self.source.point_names, object)[shared]]
         candidates = np.full((len(found), max(map(len, found), default=1), 2), np.nan)
         for row, points in zip(candidates, found, strict=True):
             row[: len(points)] = points
         return self.source.points[shared], candidates
+
+    def shared_names(self) -> list[str]:
+        """Returns the names of the points that `shared_points` finds."""
+        return np.array(self.source.point_names, object)[self._shared()].tolist()
+
+    def _shared(self) -> np.ndarray:
+        there = set(np.array(self.target.point_names, object)[self.target.visible])
+        named = np.array([name in there for name in self.source.point_names], bool)
+        return named & self.source.visible
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,40 @@
+"""A plot of how much of the difficulty has to be removed until keypoints are right."""
+
+from collections.abc import Mapping
+
+from matplotlib.figure import Figure
+
+from anchornet_tf.runner import limit_scores
+from anchornet_tf.runner.limit_scores import LimitScores
+
+
+def plot_limits(measured: Mapping[str, LimitScores], threshold: float = 0.1) -> Figure:
+    """Draws PCK over the number of places that may be tried, one line per method.
+
+    Args:
+        measured: Scores by the name of the method.
+        threshold: PCK's.
+
+    Returns:
+        The figure. Left of the lines: the matcher as it is, and with the object's place known.
+    """
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.subplots()
+    ways = [limit_scores.AS_IT_IS, limit_scores.OBJECT_KNOWN]
+    lines = [limit_scores.best_of(places) for places in limit_scores.PLACES]
+    positions = list(range(len(ways), len(ways) + len(lines)))
+    for number, (name, scores) in enumerate(measured.items()):
+        color = f"C{number}"
+        single = [scores.pck(way, threshold) for way in ways]
+        axes.scatter(range(len(ways)), single, color=color, marker="D", s=36)
+        best = [scores.pck(way, threshold) for way in lines]
+        axes.plot(positions, best, color=color, marker="o", ms=5, label=name)
+    chance = [scores.chance(way) for way in scores.chances]
+    axes.plot(positions, chance, color="0.5", ls="--", lw=1, label="places by chance")
+    axes.axvline(len(ways) - 0.5, color="0.85", lw=1)
+    axes.set_xticks(range(len(ways) + len(lines)), [*ways, *lines], rotation=20, ha="right")
+    axes.set_ylabel(f"share of keypoints within {threshold:g} of the object")
+    axes.set_ylim(0, 1)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=9)
+    return figure
