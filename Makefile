@@ -32,8 +32,9 @@ demo: setup  ## Trains on the embedded data, matches two images, ends with pictu
 bench: setup  ## Measures speed and memory against their goals (about half an hour on an idle machine).
 	$(BIN)/python -m benchmarks
 
-test: setup  ## Runs all tests, the slow ones too.
-	$(PYTEST) -m 'not tfa'
+# In two parts: a process that has run everything would hold several gigabytes.
+test: test-fast  ## Runs all tests, the slow ones too.
+	$(PYTEST) -m 'not tfa and slow'
 
 test-fast: setup  ## Runs the tests that take a couple of minutes together.
 	$(PYTEST) -m 'not tfa and not slow'
