@@ -11,6 +11,7 @@ from anchornet_tf.corpus import beam_options
 from anchornet_tf.corpus.config import DescribeConfig
 from anchornet_tf.corpus.corpus_folder import CorpusFolder
 from anchornet_tf.corpus.listing import Shard, list_images
+from anchornet_tf.corpus.model_folder import ModelFolder
 from anchornet_tf.corpus.pipeline_run import finish, reporting
 from anchornet_tf.corpus.progress import watched
 
@@ -105,6 +106,9 @@ def run(
     listing = list_images(config.images, config.shard_size, config.limit)
     folder = CorpusFolder(os.fspath(config.output))
     folder.start(config, listing)
+    found = ModelFolder.find(config.model)
+    if found.is_exported:  # A version that appears meanwhile must not be taken by some workers.
+        config = dataclasses.replace(config, model=os.fspath(found.path))
     root = folder.record()["root"]
     finished = folder.finished()
     waiting = [shard for shard in listing.shards if shard.number not in finished]

@@ -4,6 +4,7 @@ import functools
 import io
 import os
 import shutil
+import uuid
 from collections.abc import Iterator, Sequence
 
 import apache_beam as beam
@@ -38,7 +39,8 @@ class TapVectors(beam.DoFn):
         self._config = config
 
     def setup(self):
-        self._images = _taps_of(self._config)
+        with reporting():
+            self._images = _taps_of(self._config)
 
     def process(self, numbers: Sequence[int]) -> Iterator[tuple[int, np.ndarray]]:
         chunk = np.array(numbers)
@@ -60,8 +62,9 @@ class EqualizedVectors(beam.DoFn):
         self._config = config
 
     def setup(self):
-        self._model = _model(self._config.model)
-        self._source = _source(self._config.data)
+        with reporting():
+            self._model = _model(self._config.model)
+            self._source = _source(self._config.data)
 
     def process(self, chunk: Sequence[tuple[int, int]]) -> Iterator[tuple[int, np.ndarray]]:
         with reporting():
@@ -197,6 +200,11 @@ def _combined(
     """
     options = beam_options.pipeline_options(arguments, workers)
     folder = f"{os.fspath(output)}.moments"
+    # A run that was stopped may have left sums of something else.
+    if storage.is_remote(folder):
+        folder += f"-{uuid.uuid4().hex[:8]}"
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
     pipeline = beam.Pipeline(options=options)
     _ = (
         pipeline

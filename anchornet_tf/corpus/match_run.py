@@ -57,8 +57,9 @@ class MatchGroup(beam.DoFn):
 
         beam_options.one_thread()
         start.prepare()
-        self._made = _matcher(self._model, self._matcher)
-        self._directions = self._corpus.directions()
+        with reporting():
+            self._made = _matcher(self._model, self._matcher)
+            self._directions = self._corpus.directions()
 
     def process(self, group: Shard) -> Iterator[tuple[int, int]]:
         from anchornet_tf.corpus.pair_work import match_group

@@ -10,6 +10,7 @@ failed are not those that were broken.
 """
 
 import collections
+import contextlib
 import os
 import pathlib
 import random
@@ -174,10 +175,16 @@ def _kill(config: DescribeConfig, chosen: random.Random) -> list[str]:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        while len(folder.finished()) < moment and process.poll() is None:
-            time.sleep(_LOOK_EVERY)
-        time.sleep(chosen.uniform(0, _AFTER_A_SHARD))
-        memory = usage(process.pid).resident
+        try:
+            while len(folder.finished()) < moment and process.poll() is None:
+                time.sleep(_LOOK_EVERY)
+            time.sleep(chosen.uniform(0, _AFTER_A_SHARD))
+            memory = usage(process.pid).resident
+        except BaseException:
+            # A session of its own does not hear the Ctrl-C that stops us.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
         if process.poll() is not None:
             wrong.append(f"a run ended by itself, with exit code {process.returncode}")
             continue

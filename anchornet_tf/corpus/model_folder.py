@@ -55,12 +55,12 @@ class ModelFolder:
     @property
     def classes(self) -> tuple[str, ...]:
         """The names of the model's classes."""
-        return tuple(self._configuration["options"]["classes"])
+        return tuple(self._option("classes", list))
 
     @property
     def num_filters(self) -> int:
         """How many filters a bank has."""
-        return self._configuration["options"]["num_filters"]
+        return self._option("num_filters", int)
 
     def confidence(self) -> dict | None:
         """Returns what tells how sure matches of its descriptors are, or None."""
@@ -79,8 +79,18 @@ class ModelFolder:
             total.update(path.read_bytes())
         return total.hexdigest()[:16]
 
+    def _option(self, name: str, kind: type):
+        options = self._configuration.get("options", {})
+        if not isinstance(options.get(name), kind):
+            raise ValueError(
+                f"Expected the configuration of a model, with {name!r}, beside its arrays. "
+                f"Received: {self.path}"
+            )
+        return options[name]
+
     @functools.cached_property
     def _configuration(self) -> dict:
+        """What the model is; empty where it does not say."""
         path = self.path / (f"{_ASSETS}/{_CONFIGURATION}" if self.is_exported else "config.json")
         try:
             contents = json.loads(path.read_text())

@@ -5,6 +5,7 @@ and a full disk too.
 """
 
 import contextlib
+import dataclasses
 import logging
 import os
 import pathlib
@@ -13,15 +14,17 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 from anchornet_tf.command_line.program import message_of
 from anchornet_tf.corpus.process_usage import descendants
+from anchornet_tf.trunks.pretrained import WeightsUnavailable
 
 _OPEN, _CLOSE = "<mendable>", "</mendable>"
 _WORKER = b"apache_beam.runners.worker.sdk_worker_main"
 _TO_END, _LOOK_EVERY = 30.0, 0.2  # Seconds.
-_MENDABLE = (OSError, ValueError, ImportError)
+_MENDABLE = (OSError, ValueError, ImportError, WeightsUnavailable)
 # What Beam sets for the workers that it starts as processes of this machine.
 _GIVEN_TO_WORKERS = "CONTROL_API_SERVICE_DESCRIPTOR"
 
@@ -36,6 +39,7 @@ def finish(pipeline) -> None:
         OSError: With the message of what a worker raised within `reporting`.
         KeyboardInterrupt: If a signal came meanwhile.
     """
+    _Stopped.forget()
     with _noted_signals() as noted:
         try:
             pipeline.run().wait_until_finish()
@@ -64,6 +68,26 @@ def reporting() -> Iterator[None]:
         raise RuntimeError(f"{_OPEN}{message_of(error)}{_CLOSE}") from error
 
 
+@dataclasses.dataclass
+class _Stopped:
+    """What a run that was stopped leaves in force until the next one of the same process."""
+
+    last: ClassVar["_Stopped | None"] = None
+
+    hook: Callable
+    level: int
+    over: threading.Event = dataclasses.field(default_factory=threading.Event)
+
+    @classmethod
+    def forget(cls) -> None:
+        """Lets workers live and threads complain again."""
+        if cls.last is not None:
+            cls.last.over.set()
+            threading.excepthook = cls.last.hook
+            logging.getLogger("apache_beam").setLevel(cls.last.level)
+            cls.last = None
+
+
 @contextlib.contextmanager
 def _noted_signals() -> Iterator[list]:
     """Yields a list of the handlers that were called, with the signals they were called for."""
@@ -72,6 +96,8 @@ def _noted_signals() -> Iterator[list]:
         yield noted
         return
     handlers, hook = {}, threading.excepthook
+    log = logging.getLogger("apache_beam")
+    stopped = _Stopped(hook, log.level)
 
     def unless_stopped(arguments):
         # Beam's threads complain of the workers that the same signal has ended.
@@ -86,8 +112,9 @@ def _noted_signals() -> Iterator[list]:
 
     def note(number, frame):
         # Workers that meet the same signal report it as a failure of theirs.
-        logging.getLogger("apache_beam").setLevel(logging.CRITICAL + 1)
-        threading.Thread(target=_end_workers, daemon=True).start()
+        log.setLevel(logging.CRITICAL + 1)
+        _Stopped.last = stopped
+        threading.Thread(target=_end_workers, args=(stopped.over,), daemon=True).start()
         noted.append((handlers[number], number))
         handlers[number](number, frame)
 
@@ -106,12 +133,13 @@ def _without_interrupts(kind, error, trace) -> None:
         sys.__excepthook__(kind, error, trace)
 
 
-def _end_workers() -> None:
+def _end_workers(over: threading.Event) -> None:
     """Kills Beam's workers for a while: Beam waits for those that it is just starting, forever."""
     end = time.monotonic() + _TO_END
-    while time.monotonic() < end:
+    while time.monotonic() < end and not over.is_set():
         for each in descendants(os.getpid()):
             with contextlib.suppress(OSError):
-                if _WORKER in pathlib.Path(f"/proc/{each}/cmdline").read_bytes():
+                ours = _WORKER in pathlib.Path(f"/proc/{each}/cmdline").read_bytes()
+                if ours and not over.is_set():
                     os.kill(each, signal.SIGKILL)
-        time.sleep(_LOOK_EVERY)
+        over.wait(_LOOK_EVERY)

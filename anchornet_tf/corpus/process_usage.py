@@ -31,6 +31,9 @@ def watched(process: subprocess.Popen) -> Iterator[list[Usage]]:
     watcher.start()
     try:
         yield seen
+    except BaseException:
+        process.terminate()  # Nobody would wait for it, and it would not be heard of again.
+        raise
     finally:
         watcher.join()
 
@@ -88,7 +91,8 @@ def _processes() -> Iterator[tuple[int, list[str]]]:
 def _stat(process: int | str) -> list[str] | None:
     """Returns what follows the name of a process in its line of states; None if it has ended."""
     try:
-        with open(f"/proc/{process}/stat") as file:
+        # A name may be cut within a letter.
+        with open(f"/proc/{process}/stat", errors="replace") as file:
             return file.read().rpartition(")")[2].split()
     except OSError:
         return None

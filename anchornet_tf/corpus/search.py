@@ -66,15 +66,16 @@ def _query(config: SearchConfig, index):
 
     image = read_scaled(config.image)
     check_inside([config.point], image.original_size)
-    model = index.record["model"]
-    if ModelFolder.find(model).digest() != index.record["model_digest"]:
+    found = ModelFolder.find(index.record["model"])
+    if found.digest() != index.record["model_digest"]:
         raise ValueError(
-            f"Expected the model that the corpus was described with. Received: {model}, changed"
+            "Expected the model that the corpus was described with. "
+            f"Received: {index.record['model']}, changed"
         )
     from anchornet_tf.corpus.describer import AnchorDescriber
 
     settings = {name: index.record[name] for name in ("image_size", "blur")}
-    describer = AnchorDescriber(model, **settings)
+    describer = AnchorDescriber(found.path, **settings)
     return describer.at_point(image, config.point)
 
 

@@ -29,7 +29,9 @@ def plot_limits(measured: Mapping[str, LimitScores], threshold: float = 0.1) -> 
         axes.scatter(range(len(ways)), single, color=color, marker="D", s=36)
         best = [scores.pck(way, threshold) for way in lines]
         axes.plot(positions, best, color=color, marker="o", ms=5, label=name)
-    chance = [scores.chance(way) for way in scores.chances]
+    # Nearly the same for all: grids differ.
+    first = next(iter(measured.values()))
+    chance = [first.chance(way) for way in first.chances]
     axes.plot(positions, chance, color="0.5", ls="--", lw=1, label="places by chance")
     axes.axvline(len(ways) - 0.5, color="0.85", lw=1)
     axes.set_xticks(range(len(ways) + len(lines)), [*ways, *lines], rotation=20, ha="right")

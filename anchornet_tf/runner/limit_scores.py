@@ -6,6 +6,7 @@ away, with the help of the annotations.
 """
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -21,6 +22,8 @@ OBJECT_KNOWN = "object known"
 PLACES = (1, 2, 5, 10)
 # Added to the box of the keypoints on each side, as a share of its longer side.
 _MARGIN = 0.25
+# Those of SIFT take a hundred megabytes each.
+_MAPS_KEPT = 32
 
 
 def best_of(places: int) -> str:
@@ -49,15 +52,18 @@ class LimitScores:
 
     def pck(self, way: str, threshold: float) -> float:
         """Returns the share of keypoints within a threshold: the mean of the groups' means."""
-        shares: dict[str, list[float]] = {}
-        for pair, errors in zip(self.pairs, self.errors[way], strict=True):
-            if len(errors):
-                shares.setdefault(pair.group, []).append(float((errors < threshold).mean()))
-        return float(np.mean([np.mean(each) for each in shares.values()]))
+        return self._mean([errors < threshold for errors in self.errors[way]])
 
     def chance(self, way: str) -> float:
         """Returns the share of keypoints that a way of `chances` would get right."""
-        return float(np.concatenate(self.chances[way]).mean())
+        return self._mean(self.chances[way])
+
+    def _mean(self, values: Sequence[np.ndarray]) -> float:
+        groups: dict[str, list[float]] = {}
+        for pair, each in zip(self.pairs, values, strict=True):
+            if len(each):
+                groups.setdefault(pair.group, []).append(float(np.mean(each)))
+        return float(np.mean([np.mean(each) for each in groups.values()]))
 
     def by_class(self, way: str, threshold: float) -> dict[str, float]:
         """Returns the share of keypoints within a threshold of each class."""
@@ -97,34 +103,41 @@ def measure(benchmark: Benchmark, matcher: Matcher) -> LimitScores:
         benchmark: The pairs.
         matcher: The `Matcher`. Its descriptor is asked for the most alike places.
     """
-    annotations = benchmark.annotations()
-    whole = {key: each.read_image() for key, each in annotations.items()}
-    corners = {key: _box(each, whole[key].shape[:2]) for key, each in annotations.items()}
-    crops = {
-        key: image[corners[key][1] : corners[key][3], corners[key][0] : corners[key][2]]
-        for key, image in whole.items()
-    }
+    images = {key: each.read_image() for key, each in benchmark.annotations().items()}
+
+    def whole(annotation):
+        height, width = images[annotation.image_key].shape[:2]
+        return annotation.image_key, (0, 0, width, height)
+
+    def cropped(annotation):
+        # Images may show several objects, each with an annotation of its own.
+        return annotation.image_key, _box(annotation, images[annotation.image_key].shape[:2])
+
     errors: dict[str, list] = {AS_IT_IS: [], OBJECT_KNOWN: []}
-    for way, images in ((AS_IT_IS, whole), (OBJECT_KNOWN, crops)):
-        flows = matcher.match_many(_keys(benchmark), images, progress=False)
-        for pair, flow in _counted(benchmark, flows, way):
+    for way, region in ((AS_IT_IS, whole), (OBJECT_KNOWN, cropped)):
+        regions = [(region(pair.source), region(pair.target)) for pair in benchmark.pairs]
+        parts = {
+            (key, box): images[key][box[1] : box[3], box[0] : box[2]]
+            for each in regions
+            for key, box in each
+        }
+        flows = matcher.match_many(regions, parts, progress=False)
+        for pair, flow, (source, target) in _counted(benchmark, flows, regions, way):
             points, candidates = pair.shared_points()
-            source, target = (
-                np.array(corners[each.image_key][:2] if way == OBJECT_KNOWN else (0, 0))
-                for each in (pair.source, pair.target)
-            )
-            moved = flow.transfer_points(points - source, rounded=True, outside="nearest")
-            moved = moved + target
+            moved = flow.transfer_points(points - source[1][:2], rounded=True, outside="nearest")
+            moved = moved + target[1][:2]
             errors[way].append(_relative(moved[:, np.newaxis], candidates, pair))
-    maps = dict(zip(whole, matcher.describe(list(whole.values())), strict=True))
+
+    @functools.lru_cache(maxsize=_MAPS_KEPT)
+    def described(key):
+        return matcher.describe([images[key]])[0]
+
     chances: dict[str, list] = {}
     for pair in benchmark.pairs:
         points, candidates = pair.shared_points()
-        target = maps[pair.target.image_key]
+        source, target = (described(each.image_key) for each in (pair.source, pair.target))
         length = object_size(pair.target)
-        found = most_alike(
-            maps[pair.source.image_key], target, points, max(PLACES), RIGHT_WITHIN * length
-        )
+        found = most_alike(source, target, points, max(PLACES), RIGHT_WITHIN * length)
         room = _share_around(target, candidates, RIGHT_WITHIN * length)
         for places in PLACES:
             closest = _relative(found[:, :places], candidates, pair)
@@ -213,15 +226,14 @@ def _box(annotation: Annotation, size) -> tuple[int, int, int, int]:
     if not len(points):
         return 0, 0, size[1], size[0]
     margin = _MARGIN * max(np.ptp(points, axis=0).max(), 1.0)
-    left, top = np.maximum(np.floor(points.min(axis=0) - margin), 0).astype(int)
-    right, bottom = np.minimum(np.ceil(points.max(axis=0) + margin) + 1, size[::-1]).astype(int)
-    return int(left), int(top), int(right), int(bottom)
+    # Points may lie off the image; something of it is left.
+    most = np.array(size[::-1])
+    corner = np.clip(np.floor(points.min(axis=0) - margin), 0, most - 1).astype(int)
+    end = np.clip(np.ceil(points.max(axis=0) + margin) + 1, corner + 1, most).astype(int)
+    (left, top), (right, bottom) = corner.tolist(), end.tolist()
+    return left, top, right, bottom
 
 
-def _keys(benchmark):
-    return [(pair.source.image_key, pair.target.image_key) for pair in benchmark.pairs]
-
-
-def _counted(benchmark, flows, way):
+def _counted(benchmark, flows, regions, way):
     pairs = tqdm.tqdm(benchmark.pairs, desc=way, unit="pair", leave=False)
-    return zip(pairs, flows, strict=True)
+    return zip(pairs, flows, regions, strict=True)

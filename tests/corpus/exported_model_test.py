@@ -114,3 +114,16 @@ def test_an_export_without_anchors_is_refused(versions, config, tmp_path):
     with pytest.raises(ValueError, match=f"the function 'anchors'. Received: {old}"):
         describe_run.run(mine, progress=False)
     assert not os.path.exists(mine.output)
+
+
+@pytest.mark.parametrize("contents", ["{", '{"options": 3}', '{"options": {"classes": "bird"}}'])
+def test_a_damaged_configuration_is_refused_in_one_line(model, tmp_path, contents):
+    folder = tmp_path / "model"
+    model.save_to_preset(folder)
+    (folder / "config.json").write_text(contents)
+    with pytest.raises(
+        ValueError, match="Expected the configuration of a model.*Received: .*model"
+    ):
+        _ = ModelFolder.find(folder).classes
+    with pytest.raises(ValueError, match="Expected the configuration of a model"):
+        _ = ModelFolder.find(folder).num_filters

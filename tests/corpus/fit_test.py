@@ -73,6 +73,11 @@ def test_a_calibration_of_pieces_is_that_of_one_machine(tmp_path):
     for number, piece in enumerate(_pieces(np.arange(900), 5)):
         files.append(str(tmp_path / f"{number}.npz"))
         np.savez(files[-1], inputs=inputs[piece], answers=answers[piece], weights=weights[piece])
+    # What a run that was stopped left behind, of something else.
+    left = tmp_path / "calibration.moments"
+    left.mkdir()
+    (left / "0.npz").write_bytes(b"half")
+    (left / "3.npz").write_bytes(b"of another")
     found = fit_run.fit_logistic(files, 5, 1e-2, tmp_path / "calibration")
     np.testing.assert_allclose(found[0], expected[0], atol=1e-6)
     assert found[1] == pytest.approx(expected[1], abs=1e-6)

@@ -1,5 +1,7 @@
 """What limits matches: ways that know some of the truth, against formulas and on drawings."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -59,6 +61,25 @@ def test_crops_keep_the_places_of_points():
         np.testing.assert_allclose(errors, wanted, atol=1e-5)
         # Nothing that is marked is cut off.
         assert (source[:2] <= points).all() and (points < source[2:]).all()
+
+
+def test_each_object_of_an_image_has_a_crop_of_its_own():
+    benchmark = embedded.read(num_pairs=1, seed=0).limited(1, 0)
+    (pair,) = benchmark.pairs
+    few = np.arange(len(pair.source.visible)) < 2
+    other = dataclasses.replace(pair.source, visible=pair.source.visible & few, name="other")
+    second = dataclasses.replace(pair, name="second", source=other)
+    matcher = Matcher("sift", "nearest", step=16)
+    both = limit_scores.measure(dataclasses.replace(benchmark, pairs=(pair, second)), matcher)
+    alone = limit_scores.measure(dataclasses.replace(benchmark, pairs=(second,)), matcher)
+    np.testing.assert_array_equal(both.errors[OBJECT_KNOWN][1], alone.errors[OBJECT_KNOWN][0])
+
+
+def test_points_off_the_image_leave_something_of_it():
+    (pair,) = embedded.read(num_pairs=1, seed=0).limited(1, 0).pairs
+    away = dataclasses.replace(pair.source, points=pair.source.points + 1000)
+    left, top, right, bottom = limit_scores._box(away, (100, 120))
+    assert 0 <= left < right <= 120 and 0 <= top < bottom <= 100
 
 
 def test_most_alike_places_are_apart():
