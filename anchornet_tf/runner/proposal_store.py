@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 import tqdm
+from absl import logging
 
 from anchornet_tf.matchers.proposal_flow import ProposalFlowMatcher
 from anchornet_tf.utils import files
@@ -31,9 +32,14 @@ class ProposalStore:
             matcher: Proposes the boxes; matchers with the same `proposal_options` share them.
         """
         path = self._path(image, matcher)
-        if not path.is_file():
-            self._keep(path, matcher.propose(image))
-        return np.load(path, allow_pickle=False)
+        if path.is_file():
+            try:
+                return _read(path)
+            except (ValueError, EOFError) as error:
+                logging.warning("Boxes are proposed anew: %s is damaged (%s).", path, error)
+        boxes = matcher.propose(image)
+        self._keep(path, boxes)
+        return boxes
 
     def prepare(
         self,
@@ -80,3 +86,10 @@ class ProposalStore:
     def _keep(path: pathlib.Path, boxes: np.ndarray) -> None:
         with files.atomic_file(path) as temporary:
             np.save(temporary, boxes)
+
+
+def _read(path: pathlib.Path) -> np.ndarray:
+    boxes = np.load(path, allow_pickle=False)
+    if not isinstance(boxes, np.ndarray) or boxes.ndim != 2 or boxes.shape[1] != 4:
+        raise ValueError("it holds no boxes")
+    return boxes

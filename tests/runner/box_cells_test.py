@@ -91,6 +91,24 @@ def test_proposals_are_found_once(tmp_path, monkeypatch):
         store.boxes(image, ProposalFlowMatcher("nam", 60, "sliding_window"))
 
 
+@pytest.mark.parametrize("damage", ["half", "empty", "another", "archive"])
+def test_damaged_proposals_are_found_again(tmp_path, damage):
+    image = _images()[0]
+    matcher = ProposalFlowMatcher("nam", 50, "sliding_window")
+    first = ProposalStore(tmp_path).boxes(image, matcher)
+    (path,) = tmp_path.glob("*.npy")
+    whole = path.read_bytes()
+    if damage == "another":
+        np.save(path, np.zeros(7))
+    elif damage == "archive":
+        with open(path, "wb") as file:
+            np.savez(file, boxes=first)
+    else:
+        path.write_bytes(whole[: len(whole) // 2] if damage == "half" else b"")
+    np.testing.assert_array_equal(ProposalStore(tmp_path).boxes(image, matcher), first)
+    assert path.read_bytes() == whole
+
+
 def test_proposals_of_many_images(tmp_path):
     images = _images()
     store = ProposalStore(tmp_path)
