@@ -13,6 +13,7 @@ afterwards:
     flow.transfer_points([[120, 80]])  # (x, y) in the source -> (x, y) in the target
 """
 
+import os
 import shlex
 
 from absl import app, flags
@@ -30,6 +31,9 @@ _FEATURES = flags.DEFINE_string(
 )
 _MATCHER = flags.DEFINE_enum(
     "matcher", "hough", MATCHERS.names, "How to compare: the method that finds the matches."
+)
+_MODEL = flags.DEFINE_string(
+    "model", None, "Folder of an AnchorNet or name of a preset, for --features=anchornet."
 )
 _OPTION = flags.DEFINE_multi_string(
     "option",
@@ -62,6 +66,8 @@ def main(argv):
         )
     DESCRIPTORS.check(_FEATURES.value)
     options = dict(parse_option(text) for text in _OPTION.value)
+    if _MODEL.value:
+        options["model"] = _MODEL.value
     points = _parse_points(_POINTS.value)
     # TensorFlow is imported after the flags are parsed, so that --help answers at once.
     import numpy as np
@@ -80,8 +86,10 @@ def main(argv):
         viz.check_format(_OUTPUT.value)
     flow = Matcher(_FEATURES.value, _MATCHER.value, **options)(*images)
     if points is not None:
-        for point, moved in zip(points, flow.transfer_points(points), strict=True):
-            found = "no match" if np.isnan(moved).any() else f"{moved[0]:.1f},{moved[1]:.1f}"
+        how_sure = "probability" if flow.has_probabilities else "score"
+        for point, moved, sure in zip(points, *flow.transfer_with_confidence(points), strict=True):
+            found = f"{moved[0]:.1f},{moved[1]:.1f} ({how_sure} {sure:.2f})"
+            found = "no match" if np.isnan(moved).any() else found
             print(f"{point[0]:g},{point[1]:g} -> {found}")
     if _FLOW.value:
         flow.save(_FLOW.value)
@@ -100,11 +108,18 @@ def _next_command(source_path, target_path, shape, points):
     command = ["python", "-m", "anchornet_tf.match", *paths]
     command += [f"--features={_FEATURES.value}", f"--matcher={_MATCHER.value}"]
     command += [f"--option={option}" for option in _OPTION.value]
-    if flags.FLAGS["output"].present:
-        command += [f"--output={_OUTPUT.value}"]
+    command += [f"--model={_MODEL.value}"] if _MODEL.value else []
+    if _OUTPUT.value or flags.FLAGS["output"].present:
+        command += [f"--output={_other_output('points' if points is None else 'back')}"]
     if points is None:
         command += [f"--points={shape[1] // 2},{shape[0] // 2}"]
     return shlex.join(command)
+
+
+def _other_output(what: str) -> str:
+    """Returns another file than this picture's, which is to be kept."""
+    stem, suffix = os.path.splitext(_OUTPUT.value)
+    return f"{stem}-{what}{suffix}" if stem else ""
 
 
 def _parse_points(text: str) -> list[tuple[float, float]] | None:

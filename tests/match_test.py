@@ -49,11 +49,15 @@ def test_a_run_writes_picture_and_flow_and_says_so(images, run, capsys, tmp_path
     )
     lines = capsys.readouterr().out.splitlines()
     for line, expected in zip(lines[:2], ([25, 23], [35.5, 43]), strict=True):
-        end = [float(number) for number in line.split(" -> ")[1].split(",")]
+        place, sure = line.split(" -> ")[1].split(" (")
+        end = [float(number) for number in place.split(",")]
+        assert 0 < float(sure.split()[1].removesuffix(")")) <= 1
         np.testing.assert_allclose(end, expected, atol=0.6)
     assert lines[2:4] == ["Flow written to flow.npz", "Picture written to out/match.png"]
     command = "Next: python -m anchornet_tf.match"
     assert lines[4].startswith(f"{command} '{images[1]}' {images[0]} --features=sift")
+    # What was drawn is kept.
+    assert lines[4].endswith("--output=out/match-back.png")
     flow = Flow.load(tmp_path / "flow.npz")
     np.testing.assert_allclose(np.median(flow.displacement, axis=(0, 1)), [3, 5], atol=0.1)
     assert PIL.Image.open(tmp_path / "out" / "match.png").width > 500
@@ -73,6 +77,13 @@ def test_options_reach_the_matcher_and_points_may_come_from_a_file(images, run, 
     assert lines[0].startswith("20,20 -> ") and lines[1].startswith("30,40 -> ")
     assert "--option=grid_size=(14, 16)" in lines[2]
     assert not (tmp_path / "match.png").exists()
+
+
+def test_a_model_is_an_option_of_its_own(images, run):
+    with pytest.raises(ValueError, match="Received: 'nowhere'"):
+        run(*images, model="nowhere", output="")
+    with pytest.raises(ValueError, match="Received: model"):
+        run(*images, features="sift", model="voc20", output="")
 
 
 def test_without_points_the_next_command_tries_one(images, run, capsys):

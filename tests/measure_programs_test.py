@@ -49,7 +49,7 @@ def test_limits_name_what_fails_most(tmp_path):
 @pytest.mark.parametrize(
     "argument, words",
     [
-        ("--features=shift", "Received: shift"),
+        ("--features=shift", "Received: 'shift'"),
         ("--matcher=", "Received: nothing"),
         ("--option=step", "Received: "),
         ("--benchmark=pf_willow", "Received: "),

@@ -157,6 +157,11 @@ def _flag_message(error: flags.Error) -> str:
     missing = re.search(r"Flag --(\w+) must have a value other than None", str(error))
     if missing:
         return f"Expected --{missing[1]}=...; --help says what it takes. Received: nothing"
+    valueless = re.search(r"Missing value for flag -+(\w+)", str(error))
+    if valueless:
+        return (
+            f"Expected a value, --{valueless[1]}=...; --help says which. Received: --{valueless[1]}"
+        )
     wrong = re.match(r"flag --(\w+)=(.*?): ", str(error), re.DOTALL)
     if wrong:
         fits = _what_fits(wrong[1]) if wrong[1] in flags.FLAGS else "what --help says"

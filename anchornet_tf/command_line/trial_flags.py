@@ -46,13 +46,13 @@ class TrialFlags:
         Raises:
             ValueError: If a descriptor or matcher has no such name, or an option no value.
         """
-        for flag, known in ((self._features, DESCRIPTORS.names), (self._matcher, MATCHERS.names)):
-            unknown = [name for name in flag.value if name not in known]
-            if unknown or not flag.value:
+        for flag, kind in ((self._features, DESCRIPTORS), (self._matcher, MATCHERS)):
+            if not flag.value:
                 raise ValueError(
-                    f"--{flag.name} must be some of {', '.join(known)}. "
-                    f"Received: {', '.join(unknown) or 'nothing'}"
+                    f"--{flag.name} must be some of {', '.join(kind.names)}. Received: nothing"
                 )
+            for name in flag.value:
+                kind.check(name)
         self._options()
 
     def read(self):

@@ -25,7 +25,9 @@ class AlignConfig:
 
     images: Path
     output: Path = option("aligned", "Folder of the results, and of what is kept to go on from.")
-    features: str = option("anchornet", "The descriptor.", choices=DESCRIPTORS.names)
+    features: str = option(
+        "anchornet", f"The descriptor: {', '.join(DESCRIPTORS.names)}, or taps:TRUNK/TAP."
+    )
     matcher: str = option(
         "hough", "The matcher of the pairs at the beginning.", choices=MATCHERS.names
     )
@@ -53,6 +55,7 @@ class AlignConfig:
     options: Mapping = dataclasses.field(default_factory=dict)
 
     def __post_init__(self):
+        DESCRIPTORS.check(self.features)
         for name, least in (
             ("iterations", 0), ("max_side", 8), ("neighbors", 1), ("limit", 1), ("seed", 0)
         ):  # fmt: skip

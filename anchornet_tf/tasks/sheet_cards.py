@@ -187,7 +187,10 @@ def _card(entry: SheetEntry, names: Names, side: int, max_pixels: int | None) ->
 def _scores_of_points(annotations: ImageAnnotations) -> Iterator[float]:
     for thing in annotations.objects:
         for point in thing.points.values():
-            if point.visibility != NOT_LABELLED and point.score is not None:
+            # Points that were found and are too unsure to be marked count; those that no reference
+            # shows have a probability of nothing.
+            found = point.visibility != NOT_LABELLED or point.score
+            if found and point.score is not None:
                 yield point.score
 
 

@@ -57,7 +57,9 @@ class TransferConfig:
     report: bool = option(
         True, "Write a page and a picture that show what was found, the least sure first."
     )
-    features: str = option("anchornet", "The descriptor.", choices=DESCRIPTORS.names)
+    features: str = option(
+        "anchornet", f"The descriptor: {', '.join(DESCRIPTORS.names)}, or taps:TRUNK/TAP."
+    )
     matcher: str = option("hough", "The matcher.", choices=MATCHERS.names)
     model: Path | None = option(
         None, "Folder of an AnchorNet or name of a preset, for --features=anchornet."
@@ -65,6 +67,7 @@ class TransferConfig:
     options: Mapping = dataclasses.field(default_factory=dict)
 
     def __post_init__(self):
+        DESCRIPTORS.check(self.features)
         if not self.images:
             raise ValueError(
                 "Expected --images=...: a folder of images, a pattern or a video. Received: nothing"

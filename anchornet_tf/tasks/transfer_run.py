@@ -19,7 +19,7 @@ import tqdm
 
 import anchornet_tf
 from anchornet_tf.annotations.formats import read_annotations, write_annotations
-from anchornet_tf.annotations.items import AnnotationSet, ImageAnnotations
+from anchornet_tf.annotations.items import NOT_LABELLED, AnnotationSet, ImageAnnotations
 from anchornet_tf.matchers.matcher import Matcher
 from anchornet_tf.tasks import assembly, contact_sheet, suggestion
 from anchornet_tf.tasks.carrier import Carrier
@@ -31,6 +31,9 @@ from anchornet_tf.tasks.transfer_config import TransferConfig
 from anchornet_tf.utils.files import locked
 from anchornet_tf.utils.image_io import ScaledImage
 from anchornet_tf.utils.journal import Journal
+
+# Of the points of an image that are too unsure, so many are named in the report.
+_NAMED = 4
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -240,6 +243,20 @@ def _score(image: ImageAnnotations) -> float:
     return float(np.mean(scores)) if scores else 0.0
 
 
+def _unsure(image: ImageAnnotations) -> str:
+    """Names the points that were found and are too unsure to be marked."""
+    found = {
+        name: point.score
+        for item in image.objects
+        for name, point in item.points.items()
+        if point.visibility == NOT_LABELLED and point.score
+    }
+    names = sorted(found, key=found.__getitem__)
+    texts = [f"{name} {found[name]:.2f}" for name in names[:_NAMED]]
+    texts += [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    return f"not marked: {', '.join(texts)}" if texts else ""
+
+
 def _report(output, images: ImageSequence, found, references, config) -> pathlib.Path:
     entries = (
         contact_sheet.SheetEntry(
@@ -247,6 +264,7 @@ def _report(output, images: ImageSequence, found, references, config) -> pathlib
             functools.partial(images.read, number),
             image,
             None if images.names[number] in references else _score(image),
+            "" if images.names[number] in references else _unsure(image),
         )
         for number, image in found
     )

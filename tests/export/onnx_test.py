@@ -12,6 +12,7 @@ import anchornet_tf
 from anchornet_tf.datasets import parts_world
 from anchornet_tf.utils.image_io import read_image
 from export import onnx_files
+from export.portable import Portable
 from export.servable import Servable
 from tests.export import small_model
 from tests.export.agreement import assert_flows_agree
@@ -238,3 +239,23 @@ def test_the_preset_matches_as_the_package_does(exported, preset):
     flow = anchornet_tf.Matcher("anchornet", model=preset)(source, target)
     np.testing.assert_allclose(found["flow"][0], flow.displacement, rtol=0, atol=0.1)
     np.testing.assert_allclose(found["confidence"][0], flow.confidence, rtol=0, atol=1e-3)
+
+
+def test_arrays_are_written_once(small, monkeypatch):
+    """Messages keep the memory of what they held before, so each array more is one for good."""
+    from tf2onnx.graph import Node
+
+    update, written = Node.update_proto, []
+
+    def counting(node, *storage):
+        if node.is_const():
+            written.append((node, node.attr["value"]))
+        update(node, *storage)
+
+    monkeypatch.setattr(Node, "update_proto", counting)
+    portable = Portable(small, "nearest")
+    inputs = {"image": tf.TensorSpec((None, None, None, 3), tf.uint8)}
+    onnx_files.convert(portable, "features", inputs, {})
+    arrays = [(id(node), id(value)) for node, value in written]  # They are alive.
+    assert arrays and len(set(arrays)) == len(arrays)
+    assert Node.update_proto is counting

@@ -185,20 +185,25 @@ def test_the_numbers_at_the_top(tmp_path):
         _entry("b", 0.6, nose=0.5, ear=0.9),
         _entry("reference", None, nose=None),
     ]
-    marks = {"nose": Point(1, 1, NOT_LABELLED, score=0.9), "ear": Point(2, 2, HIDDEN, score=0.1)}
+    # One was found and is too unsure to be marked, another is shown by no reference.
+    marks = {
+        "nose": Point(0, 0, NOT_LABELLED, score=0.32),
+        "ear": Point(2, 2, HIDDEN, score=0.1),
+        "tail": Point(0, 0, NOT_LABELLED, score=0.0),
+    }
     entries.append(SheetEntry("c", _image(), _annotations(marks), 0.1))
     sheet = sheet_cards.collect(entries, 0.5, 9, 64)
     assert (sheet.images, sheet.images_above, len(sheet.references)) == (3, 1, 1)
-    assert (sheet.points, sheet.points_above) == (6, 4)
+    assert (sheet.points, sheet.points_above) == (7, 4)
     assert (
         sheet.counts.tolist()
-        == np.histogram([0.2, 0.5, 0.97, 0.5, 0.9, 0.1], sheet_cards.BINS, (0, 1))[0].tolist()
+        == np.histogram([0.2, 0.5, 0.97, 0.5, 0.9, 0.32, 0.1], sheet_cards.BINS, (0, 1))[0].tolist()
     )
     assert sheet.names.points == {"nose": 1, "ear": 2, "tail": 3}
     write_report(tmp_path, entries, "Cats")
     read = _read(tmp_path)
     values = dict(zip(read.texts["dt"], read.texts["dd"], strict=True))
-    assert values["points"] == "6" and values["images"] == "3"
+    assert values["points"] == "7" and values["images"] == "3"
     assert values["points ≥ 0.50"].strip() == "4"
     assert values["images below 0.50"].strip() == "2"
     assert read.texts["b"] == ["1", "2", "3"]
