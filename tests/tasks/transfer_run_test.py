@@ -10,6 +10,13 @@ import pytest
 
 from anchornet_tf.annotations import rle
 from anchornet_tf.annotations.formats import read_annotations
+from anchornet_tf.annotations.items import (
+    NOT_LABELLED,
+    VISIBLE,
+    AnnotatedObject,
+    ImageAnnotations,
+    Point,
+)
 from anchornet_tf.matchers.matcher import Matcher
 from anchornet_tf.tasks import transfer_run
 from anchornet_tf.tasks.transfer_config import TransferConfig
@@ -578,3 +585,16 @@ def test_labelme_needs_a_folder(world):
     for output in ("out.json", "photos"):
         with pytest.raises(ValueError, match="Expected .*output.*Received: "):
             run(references="photos", output=output)
+
+
+def test_what_is_too_unsure_is_named_in_the_report():
+    scores = {"nose": 0.31, "ear": 0.9, "tail": 0.0, "eye": 0.1}
+    points = {
+        name: Point(1, 1, VISIBLE if score > 0.5 else NOT_LABELLED, score)
+        for name, score in scores.items()
+    }
+    image = ImageAnnotations("a.png", (20, 20), (AnnotatedObject("cat", points),))
+    assert transfer_run._unsure(image) == "not marked: eye 0.10, nose 0.31"
+    many = {f"p{number}": Point(1, 1, NOT_LABELLED, 0.1 + number / 100) for number in range(6)}
+    image = ImageAnnotations("a.png", (20, 20), (AnnotatedObject("cat", many),))
+    assert transfer_run._unsure(image).endswith("p3 0.13, 2 more")
