@@ -14,6 +14,7 @@ import tqdm
 
 from anchornet_tf.datasets.annotated.annotation import Annotation, Benchmark, Pair, object_size
 from anchornet_tf.features.feature_map import FeatureMap, cell_centers
+from anchornet_tf.image import interpolate_bilinear
 from anchornet_tf.matchers.confidence import RIGHT_WITHIN
 from anchornet_tf.matchers.matcher import Matcher
 
@@ -162,10 +163,9 @@ def most_alike(
         `(n, places, 2)` of (x, y) in pixels of the target; infinite where there are no more.
     """
     (height, width), grid = source.image_size, source.grid_size
-    cells = (points[:, ::-1] + 0.5) * np.divide(grid, (height, width)) - 0.5
-    likeness = (
-        _unit(_between(source.values, cells)) @ _unit(target.values.reshape(-1, target.depth)).T
-    )
+    cells = np.float32((points[:, ::-1] + 0.5) * np.divide(grid, (height, width)) - 0.5)
+    at_points = interpolate_bilinear(source.values[np.newaxis], cells[np.newaxis])[0].numpy()
+    likeness = _unit(at_points) @ _unit(target.values.reshape(-1, target.depth)).T
     centers = _centers(target)
     found = np.full((len(points), places, 2), np.inf)
     every = np.arange(len(points))
@@ -175,21 +175,6 @@ def most_alike(
         found[there, place] = centers[best[there]]
         taken = np.linalg.norm(centers - centers[best][:, np.newaxis], axis=-1) < max(apart, 1e-6)
         likeness[taken] = -np.inf
-    return found
-
-
-def _between(values, cells):
-    """Reads `(height, width, depth)` values at `(n, 2)` cells, (row, column), bilinearly."""
-    last = np.array(values.shape[:2]) - 1
-    cells = np.clip(cells, 0, last)
-    low = np.minimum(cells.astype(int), np.maximum(last - 1, 0))
-    part = cells - low
-    found = 0
-    for down in (0, 1):
-        for right in (0, 1):
-            rows, columns = np.minimum(low + (down, right), last).T
-            weights = np.abs(1 - down - part[:, 0]) * np.abs(1 - right - part[:, 1])
-            found = found + weights[:, np.newaxis] * values[rows, columns]
     return found
 
 

@@ -245,15 +245,14 @@ def _score(image: ImageAnnotations) -> float:
 
 def _unsure(image: ImageAnnotations) -> str:
     """Names the points that were found and are too unsure to be marked."""
-    found = {
-        name: point.score
+    found = sorted(
+        (point.score, name)
         for item in image.objects
         for name, point in item.points.items()
         if point.visibility == NOT_LABELLED and point.score
-    }
-    names = sorted(found, key=found.__getitem__)
-    texts = [f"{name} {found[name]:.2f}" for name in names[:_NAMED]]
-    texts += [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    )
+    texts = [f"{name} {score:.2f}" for score, name in found[:_NAMED]]
+    texts += [f"{len(found) - _NAMED} more"] if len(found) > _NAMED else []
     return f"not marked: {', '.join(texts)}" if texts else ""
 
 

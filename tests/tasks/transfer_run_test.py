@@ -598,3 +598,10 @@ def test_what_is_too_unsure_is_named_in_the_report():
     many = {f"p{number}": Point(1, 1, NOT_LABELLED, 0.1 + number / 100) for number in range(6)}
     image = ImageAnnotations("a.png", (20, 20), (AnnotatedObject("cat", many),))
     assert transfer_run._unsure(image).endswith("p3 0.13, 2 more")
+
+
+def test_descriptors_have_the_names_that_other_programs_know():
+    given = {"images": "photos", "references": "marks.csv"}
+    assert TransferConfig(features="taps:resnet50/res4c", **given).features.startswith("taps:")
+    with pytest.raises(ValueError, match="Received: 'shift'"):
+        TransferConfig(features="shift", **given)
